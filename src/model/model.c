@@ -1,5 +1,5 @@
-/* The parts of a model, and the checks that every model passes after it was read or made
- * (model/model.h). */
+/* Functions for models and their trees (model/model.h): memory, the checks that every model passes
+ * after it was read or made, calibrations, uses of features, and the check whether data fits. */
 #include "model/model.h"
 
 #include <math.h>
@@ -195,7 +195,7 @@ int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
     return RW_OK;
 }
 
-/* ---- features that scoring needs ---- */
+/* ---- simple properties ---- */
 
 int rw_model_n_trees(const struct rw_model *model)
 {
@@ -245,8 +245,10 @@ int rw_model_probabilities(struct rw_ctx *ctx, const struct rw_model *model, con
     return RW_OK;
 }
 
-/* Returns a model's rule for columns without names. librankwood-score uses it for single rows,
- * too. */
+/* ---- which data fits a model ---- */
+
+/* Returns the rule for data whose columns are not found by name. librankwood-score uses it for
+ * single rows, too. */
 struct rw_column_rule rw_column_rule_of(const struct rw_model *model, uint32_t n_needed)
 {
     struct rw_column_rule rule = {
@@ -263,7 +265,9 @@ struct rw_column_view rw_column_view_rows(uint32_t n_features, uint32_t first_fe
                                    .n_ids = first_feature ? first_feature + n_features : 0};
 }
 
-/* Checks an array against ids 1 to m: its column 0 may be id 0 or id 1. */
+/* Checks an array against a rule of LETOR text, whose ids usually begin at 1. The array fits if it
+ * has a column for each id from 0 on. Otherwise its first column may be feature 0 or feature 1, and
+ * the message asks which. */
 static int check_array_for_ids(struct rw_ctx *ctx, const struct rw_column_rule *rule,
                                const struct rw_column_view *view)
 {
@@ -311,6 +315,8 @@ int rw_column_rule_check(struct rw_ctx *ctx, const struct rw_column_rule *rule,
                    "--feature-base 1",
                    view->what, view->n_ids - 1, rule->of, rule->width - 1);
 }
+
+/* ---- uses of features ---- */
 
 static int by_falling_gain(const void *a, const void *b)
 {
@@ -367,6 +373,8 @@ int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses,
     return n;
 }
 
+/* ---- the map of scores to probabilities ---- */
+
 void rw_score_map_release(struct rw_score_map *map)
 {
     rw_mem_free(map->score);
@@ -394,8 +402,6 @@ int rw_score_map_copy(struct rw_ctx *ctx, const struct rw_score_map *from, struc
     memcpy(to->probability, from->probability, n * sizeof(*to->probability));
     return RW_OK;
 }
-
-/* ---- values ---- */
 
 double rw_sigmoid(double x)
 {
@@ -432,7 +438,10 @@ double rw_score_map_of(const struct rw_score_map *map, double score)
     return between_knots(map, score);
 }
 
-/* Bytes per node, and per leaf. The gains are first, so their address is that of the allocation. */
+/* ---- trees ---- */
+
+/* Bytes per node, and per leaf, of the arrays that share an allocation. The gains are first, so
+ * their address is that of the allocation. */
 enum { NODE_BYTES = 8 + 4 * 4 + 1, LEAF_BYTES = 4 };
 
 int rw_tree_init(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves)
@@ -505,8 +514,9 @@ int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree 
     return status;
 }
 
-/* Marks a child of `node` as reached. A child's number is larger than its parent's, so one pass in
- * the order of numbers reaches every parent before its children, and there are no cycles. */
+/* Checks a child of `node`, and marks it as reached. A child's number is larger than its parent's,
+ * so one pass in the order of numbers reaches every parent before its children, and there are no
+ * cycles. */
 static int reach(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where, int32_t node,
                  int32_t child, const char *side, uint8_t *node_seen, uint8_t *leaf_seen)
 {
@@ -580,8 +590,8 @@ int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree, const char *wh
         RW_TRY(reach(ctx, tree, where, i, tree->left[i], "left", seen, leaf_seen));
         RW_TRY(reach(ctx, tree, where, i, tree->right[i], "right", seen, leaf_seen));
     }
-    /* each leaf has a parent, and none has two, because the number of children equals the number
-     * of nodes without the root plus leaves */
+    /* No leaf was reached twice. All were reached, because there are as many children as there are
+     * leaves and nodes without the root. */
     for (int32_t i = 0; i < tree->n_leaves; i++)
         RW_TRY(check_leaf(ctx, tree, where, i));
     return RW_OK;

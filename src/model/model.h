@@ -1,6 +1,6 @@
 /* A model: trees, the trainings that made them, the metrics of each round, and the map of scores
- * to probabilities. The rest of the library reads models through this file; model_text.h defines
- * their file format. */
+ * to probabilities. Also the plain walk down a tree, and the check whether data fits a model. The
+ * rest of the library reads models through this file; model_text.h defines their file format. */
 #pragma once
 
 #include <stddef.h>
@@ -15,13 +15,14 @@
  * values with thresholds, and it is the reference for every faster method. A node has 16 bytes,
  * so that it is one load. */
 struct rw_walk_node {
-    float cut;
-    uint32_t slot;       /* 2 * slot of the feature + (missing goes left) */
+    float cut;           /* the threshold; left when value <= cut */
+    uint32_t slot;       /* 2 * slot of the feature (model/scorer.h) + (missing goes left) */
     int32_t left, right; /* >= 0: a node of the same tree; < 0: leaf ~child */
 } __attribute__((aligned(16)));
 
-/* Returns the leaf. root: 0, or ~0 in a tree of one leaf, whose nodes are not read. The value of
- * slot s is value[s * stride]. NaN is missing; absent features must already have a value. */
+/* Returns the document's leaf. root: 0, or ~0 for a tree of one leaf, in which case no node is
+ * read. The document's value for slot s is value[s * stride]. NaN is missing; absent features must
+ * already have a value. */
 RW_HD int32_t rw_walk(const struct rw_walk_node *nodes, int32_t root, const float *value,
                       uint32_t stride)
 {
@@ -37,29 +38,34 @@ RW_HD int32_t rw_walk(const struct rw_walk_node *nodes, int32_t root, const floa
 
 /* A tree as parallel arrays, in the form that training produces. Internal nodes are numbered in
  * the order of their splits, with the root as 0, so a child's number is larger than its
- * parent's. A child < 0 is leaf ~child. A tree of one leaf has no nodes. Leaves are numbered in
- * the order of their node ids when nodes are expanded one at a time. */
+ * parent's. A child < 0 is leaf ~child. A tree of one leaf has no nodes. In trained trees, leaves
+ * are numbered in the order in which splits, one at a time, create them, left before right. */
 struct rw_tree {
     int32_t n_leaves; /* >= 1; internal nodes: n_leaves - 1 */
-    int32_t *left,
-        *right; /* [n_leaves - 1]; arrays up to `leaf` share one allocation; all arrays are owned */
+    /* All arrays are owned. Those up to `leaf` share one allocation. left, right: [n_leaves - 1]
+     * children. */
+    int32_t *left, *right;
     uint32_t *feature;     /* [n_leaves - 1] feature ids of the data */
     float *cut;            /* [n_leaves - 1] thresholds: left when value <= cut */
     uint8_t *missing_left; /* [n_leaves - 1] */
     double *gain;          /* [n_leaves - 1] */
-    float *leaf;           /* [n_leaves] */
+    float *leaf;           /* [n_leaves] values */
     /* Categorical splits: both arrays, or both NULL. */
-    uint8_t *by_set; /* [n_leaves - 1] 1: left when the category's code is in `set` */
-    struct rw_code_set
-        *set; /* [n_leaves - 1] empty for nodes with thresholds; if by_set is 1, `cut` is 0 */
+    uint8_t *by_set; /* [n_leaves - 1] 1: left when the category's code is in `set`; `cut` is 0 */
+    struct rw_code_set *set; /* [n_leaves - 1] empty for nodes with thresholds */
     /* Covers: both arrays, or both NULL. Trained and refitted trees with a split have them.
-     * Trees from models of version 1 to 5, or from formats without covers, lack them. */
-    double *docs; /* [n_leaves] sampled documents of the leaf, a whole number; in an imported tree,
-                     the other program's count, which XGBoost and CatBoost multiply by weights */
-    float *hessian; /* [n_leaves] sum of their hessians, rounded once; at most FLT_MAX */
+     * Trees from models of version 1 to 5, or from formats without covers, lack them.
+     *
+     * docs: [n_leaves] the sampled documents of the leaf, a whole number. In an imported tree it is
+     * the other program's cover: LightGBM's count, XGBoost's sum of hessians, or CatBoost's sum of
+     * weights. */
+    double *docs;
+    /* [n_leaves] sum of the documents' hessians, rounded once; at most FLT_MAX */
+    float *hessian;
 };
 
-/* Allocates the arrays for n_leaves leaves, zeroed. */
+/* Allocates the arrays up to `leaf` for n_leaves leaves, zeroed. Sets and covers are NULL.
+ * RW_ERR_ARGUMENT: n_leaves is below 1. */
 int rw_tree_init(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves);
 /* Allocates by_set and set, zeroed, unless they exist. */
 int rw_tree_add_sets(struct rw_ctx *ctx, struct rw_tree *tree);
@@ -67,16 +73,17 @@ int rw_tree_add_sets(struct rw_ctx *ctx, struct rw_tree *tree);
 int rw_tree_add_covers(struct rw_ctx *ctx, struct rw_tree *tree);
 void rw_tree_release(struct rw_tree *tree);
 int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to);
-/* Checks the tree. Children must be in range and follow their parents, and each node and leaf
- * must be reached exactly once from the root. Thresholds and leaves must be finite, and covers
- * not negative. RW_ERR_FORMAT: it is invalid; the message begins with `where` and names the fault.
- */
+/* Checks the tree. Children must be in range and follow their parents, and the root must reach
+ * each node and leaf exactly once. Thresholds, gains, leaves and covers must be finite, and covers
+ * not negative. Feature ids must be in range. RW_ERR_FORMAT: it is invalid; the message begins with
+ * `where` and names the reason. */
 int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where);
 
-/* Maximum documents per leaf, so that no sum of them is infinite. */
+/* Maximum of `docs`, 2^53. A leaf's documents are then exact, and no sum of them is infinite. */
 #define RW_MOST_COVER_DOCS 9007199254740992.0
 
-/* Returns 1 if the tree has covers. */
+/* Returns 1 if the tree has covers of more than 0 documents in total. A tree of one leaf needs
+ * none, so that it always has. */
 static inline int rw_tree_has_covers(const struct rw_tree *tree)
 {
     double sum = tree->n_leaves == 1;
@@ -85,6 +92,7 @@ static inline int rw_tree_has_covers(const struct rw_tree *tree)
     return sum > 0.0;
 }
 
+/* Returns 1 if the node is a categorical split. */
 static inline int rw_tree_by_set(const struct rw_tree *tree, int32_t node)
 {
     return tree->by_set && tree->by_set[node];
@@ -131,8 +139,8 @@ struct rw_score_map {
 };
 
 void rw_score_map_release(struct rw_score_map *map);
-/* Logs a note that a model derived from the one with this map has no map, because its scores
- * differ. */
+/* Called when a model with other scores is derived from the model of this map, and gets no map.
+ * Logs a note if there was a map. */
 void rw_score_map_leave_out(struct rw_ctx *ctx, const struct rw_score_map *map);
 int rw_score_map_copy(struct rw_ctx *ctx, const struct rw_score_map *from, struct rw_score_map *to);
 
@@ -162,7 +170,7 @@ struct rw_model_run {
 struct rw_model {
     int32_t n_trees;
     struct rw_tree *tree;          /* [n_trees]; owned */
-    int32_t best_round;            /* 0: no validation set; else n_trees */
+    int32_t best_round;            /* n_trees if early stopping chose the trees; else 0 */
     int32_t empty_rounds;          /* rounds after the last tree in which no tree could be split */
     int is_interrupted;            /* the caller ended training early */
     int absent_missing;            /* meaning of an absent feature; 0: the value 0, 1: missing */
@@ -176,13 +184,12 @@ struct rw_model {
     int32_t n_names;
     struct rw_feature_name *name;    /* [n_names] by ascending id; owned */
     struct rw_categories categories; /* vocabularies of the categorical features; owned */
-    /* Metrics of all rounds that ran: the value of metric m in round r is at [r * n_metrics +
-     * m]. */
+    /* Metrics of all rounds that ran, also of those after the best round. */
     int32_t n_metrics, n_rounds_run;
-    char **metric_name;   /* [n_metrics] "valid1 ndcg@10"; owned */
+    char **metric_name;   /* [n_metrics] such as "valid1 ndcg@10"; owned */
     double *metric_value; /* [n_rounds_run][n_metrics]; owned */
-    /* Valid only for the sum of exactly these trees. A model with other trees is made without
-     * it. */
+    /* Valid only for the sum of exactly these trees. Functions that make a model with other trees
+     * from this one leave it out. */
     struct rw_score_map map;
 };
 
@@ -195,7 +202,7 @@ int rw_model_copy(struct rw_ctx *ctx, const struct rw_model *from, struct rw_mod
  * must not be freed, since its parts belong to `from` or to the arena. */
 int rw_model_some(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
                   struct rw_arena *arena, struct rw_model *out);
-/* Makes such a model as a separate copy that the caller owns. */
+/* Makes the model of rw_model_some as a separate copy that the caller owns. */
 int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
                     struct rw_model **out);
 
@@ -208,24 +215,25 @@ int rw_model_params_copy(struct rw_ctx *ctx, const struct rw_model_params *from,
                          struct rw_model_params *to);
 void rw_model_params_release(struct rw_model_params *params);
 
-/* Checks the whole model: every tree is valid, ids ascend, and names and values of parameters
- * can be written to a file. Writers check before they write; readers only produce such models.
- * RW_ERR_FORMAT: it is invalid; the message names the fault. */
+/* Checks the whole model. Every tree must be valid, and split categorical features by sets and
+ * other features by thresholds. Ids and vocabularies must ascend, names must not be empty, and
+ * parameters must read back as they are. Writers check before they write; readers only produce such
+ * models. RW_ERR_FORMAT: it is invalid; the message names the reason. */
 int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model);
 
 /* Returns the largest feature id of a split plus 1. */
 uint32_t rw_model_n_ids(const struct rw_model *model);
-/* Returns the number of ids below rw_model_n_ids. *out gets the splits and gains of each id; the
- * caller owns it. Gains are added in the order of trees and nodes, so the sums are identical
- * everywhere. */
+/* Returns rw_model_n_ids, or RW_ERR_MEMORY. *out: [rw_model_n_ids] splits and gains by feature id;
+ * `feature` and `name` are not set. The caller owns it (rw_mem_free). Gains are added in the order
+ * of trees and nodes, so the sums are identical everywhere. */
 int rw_model_uses(struct rw_ctx *ctx, const struct rw_model *model, struct rw_feature_use **out);
 
-/* Returns the value of a feature that a document does not mention: 0, or NaN for missing. */
+/* Returns the value of an absent feature: 0, or NaN for missing. */
 float rw_model_absent(const struct rw_model *model);
 
-/* Scores one document by the plain walk down all trees, the reference of every scorer: the sum of
- * its leaves in tree order, in double. values: as in rw_tree_leaf, but categories are whole
- * numbers. */
+/* Scores one document by the plain walk down all trees, the reference of every scorer. Returns the
+ * sum of its leaves in tree order, in double. values: [n_values] as in rw_tree_leaf, but a category
+ * is its number in the data, not its code. */
 double rw_predict_one(const struct rw_model *model, const float *values, size_t n_values);
 
 /* ---- which data fits a model or a training set ---- */
@@ -236,23 +244,24 @@ double rw_predict_one(const struct rw_model *model, const float *values, size_t 
 struct rw_column_rule {
     const char *of; /* for messages: "the model" */
     enum rw_columns_kind kind;
-    uint32_t width;
+    uint32_t width;    /* as in struct rw_model */
     uint32_t n_ids;    /* largest id of its training set plus 1 */
     uint32_t n_needed; /* largest id that a tree needs plus 1 */
 };
 /* The properties of data that the rule checks. */
 struct rw_column_view {
     const char *what; /* for messages: "the data" */
-    uint32_t width;   /* as in struct rw_dataset */
-    int by_name;
-    uint32_t n_ids; /* largest id of the data plus 1 */
+    uint32_t width;   /* number of columns of an array; 0: the data has ids */
+    int by_name;      /* 1: columns were found by name, so any data fits */
+    uint32_t n_ids;   /* largest id of the data plus 1 */
 };
 
 struct rw_column_rule rw_column_rule_of(const struct rw_model *model, uint32_t n_needed);
 struct rw_column_view rw_column_view_of(const struct rw_dataset *dataset);
+/* Checks data against a rule. RW_ERR_DATA: it does not fit. */
 int rw_column_rule_check(struct rw_ctx *ctx, const struct rw_column_rule *rule,
                          const struct rw_column_view *view);
-/* Checks data against a model's columns. */
+/* Checks data against a model's columns. RW_ERR_DATA: it does not fit. */
 int rw_model_check_view(struct rw_ctx *ctx, const struct rw_model *model,
                         const struct rw_column_view *view);
 /* Describes dense rows: as columns of an array if they begin with feature 0, else as ids. */

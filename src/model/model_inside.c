@@ -1,5 +1,5 @@
-/* Functions of rankwood.h that inspect a model: copies, uses of features, trees as text, and the
- * check of data against a model. */
+/* Functions of rankwood.h that inspect and write models: properties, copies, trees as text, checks
+ * of data against a model, the warning about features that the data lacks, and model files. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -113,13 +113,12 @@ int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8
 
 /* ---- conditions of splits as text ---- */
 
-/* The destination of text: a file or a buffer, which truncates it. Characters that would break a
- * line, or a quoted label of dot, are replaced. */
+/* The destination of text: a file, or a buffer that truncates it. Control characters become '?'. */
 struct sink {
-    FILE *file; /* NULL: the buffer */
-    int dot;
-    char *at;
-    size_t room, n;
+    FILE *file;     /* NULL: the buffer */
+    int dot;        /* 1: a quoted label of dot in `file`, in which '"' and '\\' need a backslash */
+    char *at;       /* [room] the buffer */
+    size_t room, n; /* n: bytes of the whole text so far */
 };
 
 static void put(struct sink *to, const char *text)
@@ -136,7 +135,8 @@ static void put(struct sink *to, const char *text)
     }
 }
 
-/* Writes the categories on one side. Categories without a separate code are not listed. */
+/* Writes the test for the left child: "in {...}", or "not in {...}" if unknown categories go left.
+ */
 static void put_words(struct sink *to, const struct rw_feature_categories *of,
                       const struct rw_code_set *set)
 {
@@ -292,7 +292,7 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
         return rw_fail(ctx, RW_ERR_ARGUMENT, "tree is %d; expected 0 to %d", tree,
                        model->n_trees - 1);
     const struct rw_tree *shown = &model->tree[tree];
-    /* one entry per level and one more, which is at most the number of leaves */
+    /* show_text stacks at most one child per level and one more: no more than leaves. */
     RW_FREED struct pending *stack = NULL;
     RW_TRY(RW_NEW(ctx, stack, (size_t)shown->n_leaves + 1));
     errno = 0;
@@ -307,8 +307,11 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
     return failed ? rw_fail_io(ctx, errno, "cannot write tree %d", tree + 1) : RW_OK;
 }
 
-enum { FEW_DOCS = 1000 };           /* with fewer documents, an absent feature is not suspicious */
-static const double matters = 0.01; /* as a share of the gain of all trees */
+/* For rw_model_warn_lacking. With fewer than FEW_DOCS documents, an absent feature is not
+ * suspicious. A feature with a smaller share of the gain of all trees than `matters` is not
+ * reported. */
+enum { FEW_DOCS = 1000 };
+static const double matters = 0.01;
 
 uint32_t rw_dataset_width(const struct rw_dataset *dataset)
 {
@@ -328,7 +331,8 @@ struct rw_column_view rw_column_view_of(const struct rw_dataset *dataset)
     return view;
 }
 
-/* RW_ERR_DATA: the data has a different name for a feature that a tree needs. */
+/* Checks the names of the features that trees use. RW_ERR_DATA: the data has a different name for
+ * one. */
 static int check_names(struct rw_ctx *ctx, const struct rw_model *model, const char *what,
                        const struct rw_dataset *dataset)
 {
@@ -406,7 +410,7 @@ void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *model, uin
     for (int f = 0; f < end; f++)
         all += use[f].gain;
     for (int f = 0, by_splits = !(all > 0); f < end;
-         f++) { /* second pass by splits, for trees without gains */
+         f++) { /* trees without gains: count splits instead */
         use[f].gain = by_splits ? (double)use[f].n_splits : use[f].gain;
         all += by_splits ? use[f].gain : 0;
     }
@@ -422,6 +426,8 @@ void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *model, uin
                "no document has feature%s %s, which make%s %.0f %% of the model's gain",
                n > 1 ? "s" : "", names, n > 1 ? "" : "s", 100 * lacking / all);
 }
+
+/* ---- model files ---- */
 
 static int print(struct rw_words *w, const struct rw_model *model)
 {

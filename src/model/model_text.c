@@ -1,5 +1,5 @@
-/* Reads and checks a model file by the grammar of model/model_text.h. The trees are read by several
- * threads. */
+/* The grammar of model/model_text.h, by which model files are both read and written, and the
+ * functions that read and check a file. Several threads read the trees. */
 #include "model/model_text.h"
 
 #include <errno.h>
@@ -46,6 +46,7 @@ static int words_of_feature(struct rw_words *w, struct rw_feature_categories *of
     return RW_OK;
 }
 
+/* Reads or writes the section of categories. */
 static int categories_grammar(struct rw_words *w, struct rw_categories *categories)
 {
     enum { LEAST_BYTES = 18 }; /* bytes of "feature 0 words 0" */
@@ -63,6 +64,8 @@ static int categories_grammar(struct rw_words *w, struct rw_categories *categori
     return rw_words_take(w, "\n\n");
 }
 
+/* Reads or writes the codes of a set: ascending, with commas, and neighbours as a range; or none.
+ * n_codes: the set may have codes 0 to n_codes - 1. */
 static int code_set_grammar(struct rw_words *w, uint32_t n_codes, struct rw_code_set *set)
 {
     int is_none = 1;
@@ -148,8 +151,8 @@ static int node_line(struct rw_words *w, const struct rw_model *model, struct rw
     return rw_words_newline(w);
 }
 
-/* Reads or writes a leaf. Either all leaves of a tree have covers or all lack them; the first
- * leaf decides. */
+/* Reads or writes a leaf. If the first leaf of a tree has a cover, all other leaves must have one;
+ * else none may. */
 static int leaf_line(struct rw_words *w, struct rw_tree *tree, int32_t leaf)
 {
     int has_covers = tree->hessian != NULL;
@@ -246,7 +249,8 @@ static int read_parts(void *user, struct rw_share *share)
 }
 
 /* Reads trees with several threads. Returns 1 if it succeeded. Returns 0 and leaves no trees if
- * the text is short or malformed; the sequential reader then reports the fault. */
+ * there is only one thread, or if the text is short or malformed. The sequential reader then reads
+ * it and reports the error. */
 static int read_by_threads(struct rw_words *w, struct rw_model *model)
 {
     struct parts parts = {.model = model};
@@ -275,9 +279,9 @@ static int read_by_threads(struct rw_words *w, struct rw_model *model)
     return 1;
 }
 
-enum { FIRST_READ_BYTES = 65536 };
+enum { FIRST_READ_BYTES = 65536 }; /* for rw_model_file_read */
 
-/* ---- the grammar, read and written ---- */
+/* ---- the grammar of other sections ---- */
 
 /* Reads or writes the name of parameter i. */
 static int param_name(struct rw_words *w, struct rw_model_params *params, int32_t i)
@@ -350,8 +354,8 @@ static int earlier_section(struct rw_words *w, struct rw_model *model)
     return rw_words_take(w, "\n\n");
 }
 
-/* Reads or writes a range of ids, first to last. When reading, it has at most `most` ids, from
- * `least` on. */
+/* Reads or writes a line with ids *first to *last. A line that is read may have at most `most` ids,
+ * all of them at least `least`. */
 static int id_range(struct rw_words *w, uint32_t least, uint32_t most, uint32_t *first,
                     uint32_t *last)
 {
@@ -448,8 +452,8 @@ static int trees_section(struct rw_words *w, struct rw_model *model, const struc
     return RW_OK;
 }
 
-/* Returns the text expected in place of knot i, or NULL if the knot is valid. The knot before it
- * is valid. */
+/* Returns NULL if knot i is valid, else a description of a valid one for the message. Earlier knots
+ * must be valid. */
 static const char *knot_fault(const struct rw_score_map *map, int32_t i)
 {
     const double score = map->score[i], probability = map->probability[i];
@@ -539,8 +543,8 @@ static int columns_line(struct rw_words *w, struct rw_model *model)
     return RW_OK;
 }
 
-/* Reads or writes the section of categories. Versions 4 and 5 always have it, even if it is
- * empty. */
+/* Reads or writes the section of categories if the text has it. Versions 4 and 5 always have it,
+ * even if it is empty, and older ones never. */
 static int optional_categories(struct rw_words *w, struct rw_categories *categories)
 {
     const struct rw_words before = *w;
@@ -587,14 +591,14 @@ int rw_model_grammar(struct rw_words *w, struct rw_model *model)
 
 /* ---- reading ---- */
 
-/* Returns 1 if most of the first bytes equal the header. */
+/* Returns 1 if the first bytes differ from the header in at most two bytes. */
 static int is_damaged_header(const struct rw_words *w)
 {
     const size_t n = strlen(RW_MODEL_HEADER);
     size_t n_equal = 0;
     for (size_t i = 0; i < n && w->at + i < w->end; i++)
         n_equal += w->at[i] == RW_MODEL_HEADER[i];
-    return n_equal + 3 > n; /* one or two flipped bits */
+    return n_equal + 3 > n; /* such as by one or two flipped bits */
 }
 
 /* Reads the first line before anything else, so that a file of a different kind or version is
@@ -705,7 +709,7 @@ int rw_model_file_read(struct rw_ctx *ctx, const char *path, const char *what,
         RW_TRY(header(&words));
         if (feof(file))
             break;
-        if (n == room) /* one byte more than the file has, to detect its end */
+        if (n == room) /* room for one byte more than the file has, so that fread finds its end */
             RW_TRY(RW_GROW(ctx, all, room, n < n_file ? n_file + 1 : n + 1));
     }
     *out = RW_TAKE(all);

@@ -1,5 +1,5 @@
-/* Words of a model file. Each function of the grammar (model/model_text.h) reads a word or writes
- * it, so that reader and writer cannot differ. */
+/* Words of a model file: numbers, names and fixed texts. Each function that the grammar uses
+ * (model/model_text.h) both reads and writes its word, so that reader and writer cannot differ. */
 #include "model/model_text.h"
 
 #include <math.h>
@@ -87,7 +87,8 @@ int rw_words_fail_at(struct rw_words *w, const char *at, const char *expected)
     return rw_words_fail(w, expected);
 }
 
-/* Faster than strlen and memcmp, since words are short. */
+/* Consumes this text if it follows. Returns 1 if it did. The loop is faster than strlen and memcmp,
+ * since words are short. */
 static int accept(struct rw_words *w, const char *text)
 {
     const char *c = w->at;
@@ -133,7 +134,8 @@ int rw_words_choice(struct rw_words *w, const char *before, const char *yes, con
     return *is_yes ? RW_OK : rw_words_take(w, no);
 }
 
-/* Fails at an unknown word before the line's end: a later version of the format may have it. */
+/* Fails because the line does not end here. If it continues with a word in a text of the newest
+ * version, the message says that a newer program may have written it. */
 static int fail_line_end(struct rw_words *w)
 {
     const int is_later = w->version >= RW_MODEL_VERSION;
