@@ -24,7 +24,8 @@ struct calibration {
     struct rw_score_group *group; /* [n_docs] scratch of group_documents */
     double *probability;          /* [n_docs] mapped scores */
     unsigned char *fold;          /* [n_docs] fold of the document's query */
-    int n_folds;                  /* 0: a single query, which cannot be held out */
+    int n_folds; /* FOLDS, or the number of queries if it is smaller; 0: a single query, which
+                    cannot be held out */
 };
 
 static double weight_of(const struct calibration *c, uint32_t doc)
@@ -75,8 +76,8 @@ static int fit(struct calibration *c, int without, struct rw_score_map *map)
 
 /* ---- measuring ---- */
 
-/* Measures c->probability against the labels. The figures are NaN if a document with a weight has
- * no probability. */
+/* Measures c->probability against the labels. The figures are NaN if a document has no probability
+ * (NaN). */
 static struct rw_calibration_figures measure(const struct calibration *c)
 {
     rw_int128 weights = 0, log_loss = 0, brier = 0, off[BINS] = {0};
@@ -142,7 +143,7 @@ int rw_calibrate_check(struct rw_ctx *ctx, const struct rw_calibrate *how)
     return RW_OK;
 }
 
-/* Fails unless there are both relevant and other documents. */
+/* Fails unless there are both relevant and other documents with a weight above 0. */
 static int check_labels(const struct calibration *c)
 {
     uint32_t n[2] = {0, 0};
@@ -342,7 +343,8 @@ static struct sums add_up(const struct fit *fit, double slope, double offset)
     return sums;
 }
 
-/* Takes one step of Newton's method. Returns 0 when the fit has converged. */
+/* Takes one step of Newton's method. Returns 0 if this was the last one: the fit has converged, or
+ * no part of a step lowers the loss. */
 static int step(struct fit *fit)
 {
     const double ridge = 0x1p-40; /* keeps the matrix invertible if every p is 0 or 1 */

@@ -148,8 +148,8 @@ struct signs_job {
     const int64_t *whole; /* [n] */
     uint32_t n;
     uint64_t seed;
-    rw_int128 found;
-    uint64_t hits; /* patterns whose sum is at least as far from 0 as the observed one */
+    rw_int128 found; /* the sum of the observed differences */
+    uint64_t hits;   /* number of patterns whose sum is at least as far from 0 as `found` */
 };
 
 static int count_hits(void *user, struct rw_share *share)
@@ -346,7 +346,7 @@ static int compare_groups(struct rw_ctx *ctx, const struct sides *sides, struct 
     return RW_OK;
 }
 
-/* Sorts by falling change, then by input order. */
+/* Sorts by falling size of the change, then by input order. */
 static int by_change(const void *a, const void *b)
 {
     const struct rw_moved_query *x = a, *y = b;

@@ -1,6 +1,7 @@
-/* Cross-validation by query on one data set. For fold f a model is trained without the folds f and
- * f + 1, fold f + 1 decides when training stops, and fold f measures the model. The measured fold
- * never influences the model. */
+/* Cross-validation by query on one data set. For each fold f a model is trained without fold f, and
+ * fold f measures it. With early stopping, the model is also trained without the next fold, f + 1
+ * (fold 0 after the last one), which decides when training stops. The measured queries do not
+ * influence the model, except that `auto` parameters follow from the size of the whole set. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,8 @@ struct validation {
     struct rw_ctx *ctx;        /* the caller's, for polls and progress; borrowed */
 };
 
+/* Selects the queries of one part of the data for the model of `fold`. want: 0 for the queries that
+ * measure the model, 1 for those that stop its training, 2 for those that it is trained on. */
 static int part_of(const struct validation *v, int fold, int want, struct rw_ctx *ctx,
                    struct rw_dataset **out)
 {

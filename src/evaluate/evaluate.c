@@ -351,11 +351,11 @@ struct run {
     struct rw_query_ids ids; /* owned */
     struct rw_arena arena;   /* owns all arrays */
     uint8_t *done;           /* [n_docs] 1: the score was read */
-    uint8_t *seen;           /* [n_queries] */
+    uint8_t *seen;           /* [n_queries] 1: the run has lines of the query */
     /* The documents of the current query. A run keeps the lines of a query together. */
     uint32_t query;           /* UINT32_MAX: no query yet */
-    char (*doc_id)[ID_ROOM];  /* [longest] */
-    struct rw_query_ids docs; /* these ids; owned */
+    char (*doc_id)[ID_ROOM];  /* [longest] ids of its documents */
+    struct rw_query_ids docs; /* an index of doc_id; owned */
     struct rw_run_match match;
 };
 

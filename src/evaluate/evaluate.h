@@ -1,6 +1,7 @@
-/* Internal interface of evaluation: reads rw_eval_params, and provides what comparisons, pruning,
- * feature selection and calibration share: repeated measurement, folds and halves of queries, tests
- * of significance, and fits of score maps. */
+/* Internal interface of evaluation. It reads rw_eval_params, and provides functions that
+ * comparisons, cross-validation, pruning, feature selection and calibration share: repeated
+ * measurement, folds, halves and groups of queries, tests of significance, and fits of score maps.
+ */
 #pragma once
 
 #include "base/exact.h"
@@ -9,8 +10,8 @@
 
 struct rw_dataset;
 
-/* Parses the metrics of `how` into out [*n]. Returns RW_ERR_ARGUMENT if a member of `how` is
- * outside its range. */
+/* Parses the metrics of `how` into out [*n]. Returns RW_ERR_ARGUMENT if a metric is unknown or a
+ * member of `how` is outside its range. */
 int rw_eval_metrics(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     struct rw_metric out[RW_MAX_METRICS], int *n);
 /* Parses the first metric. purpose: a verb for the message, "compare", if several metrics are an
@@ -23,8 +24,8 @@ int rw_evaluate_into(struct rw_ctx *ctx, const struct rw_eval_params *how,
                      const struct rw_dataset *dataset, const double *scores, struct rw_arena *arena,
                      const struct rw_eval **out);
 
-/* A metric that is prepared to measure many scores of one data set. It follows the parameters of
- * `how` except `like`. */
+/* A metric that is prepared to measure many scores of one data set: the first metric of `how`. The
+ * other parameters of `how` apply except `like`. */
 struct rw_measure {
     struct rw_ctx *ctx; /* borrowed, as is `how` */
     const struct rw_eval_params *how;
@@ -44,7 +45,7 @@ struct rw_keyed {
     double key;
     uint32_t id;
 };
-/* Compares two of them for qsort, both members ascending. */
+/* Compares two struct rw_keyed for qsort: by ascending key, then by ascending id. */
 int rw_by_key(const void *a, const void *b);
 
 /* Divides the queries into folds of nearly equal size, drawn by `seed`. Writes folds [n_queries],
@@ -66,8 +67,9 @@ int rw_query_groups_read(struct rw_ctx *ctx, const struct rw_dataset *dataset, c
 
 /* ---- significance of the difference between two rankings, from one pair of values per query ----
  */
-/* Numbers of resamples and of random sign patterns. For at most RW_EXACT_SIGNS differences all 2^n
- * patterns are counted instead. Results depend on the seed only, for any number of threads. */
+/* Numbers of resamples and of random sign patterns. If at most RW_EXACT_SIGNS queries have a
+ * difference that is not 0, all 2^n patterns of their signs are counted instead of random ones. The
+ * results do not depend on the number of threads. */
 enum { RW_BOOTSTRAP_SAMPLES = 10000, RW_RANDOM_SIGNS = 10000, RW_EXACT_SIGNS = 16 };
 
 struct rw_pairs {
@@ -116,11 +118,11 @@ struct rw_score_group {
 
 /* Fits the nondecreasing map with the least sum of weighted squared errors, by pooling adjacent
  * violators (Ayer et al. 1955). All comparisons are exact. Each block of equal probability has a
- * knot at either end. */
+ * knot at either end, or a single one if it has one score. */
 int rw_isotonic_fit(struct rw_ctx *ctx, const struct rw_score_group *group, size_t n,
                     struct rw_score_map *out);
 /* Fits the logistic function of Platt ("Probabilistic outputs for support vector machines", 1999,
  * section 2.2). N+ is the weight of relevant documents, and N- that of the others. The targets are
- * (N+ + 1) / (N+ + 2) for relevant documents and 1 / (N- + 2) for others. A slope below 0 becomes
- * 0. */
+ * (N+ + 1) / (N+ + 2) for relevant documents and 1 / (N- + 2) for others. If the slope is not above
+ * 0, the map is constant. */
 void rw_platt_fit(const struct rw_score_group *group, size_t n, struct rw_score_map *out);

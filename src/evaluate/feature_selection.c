@@ -1,6 +1,6 @@
-/* Selects the smallest feature set within a loss of the metric. It trains on fewer and fewer
- * features, the most important first, by permutation importance. It also implements permutation
- * importance itself. */
+/* Selects the smallest feature set within a loss of the metric. It trains on the most important
+ * features, by permutation importance, and searches for the smallest number of them. It also
+ * implements permutation importance itself. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "train/train.h"
 
 /* A struct rw_selected and its parts, which are freed together. Its arena owns everything except
- * row and list. */
+ * `row`, `list` and selected.model. */
 struct selected {
     struct rw_selected selected;
     struct rw_select_row *row; /* owned, as is list */
@@ -29,20 +29,21 @@ struct selecting {
     const struct rw_dataset *valid;
     const struct rw_select_options *options;
     const struct rw_binned *train;
-    struct rw_params *params;    /* the caller's, except `features`; owned */
+    struct rw_params *params;    /* a copy of the caller's, with other `features`; owned */
     struct rw_eval_params how;   /* evaluation parameters of params; texts are borrowed */
     struct rw_resident resident; /* owned */
     /* The halves of the validation set: the first ranks features, the second measures losses.
      * Owned. */
     struct rw_dataset *half[2];
-    struct selected *made;     /* owned; its arena owns all arrays */
-    double *whole, *scores;    /* [n_docs] scores by all features; by those on trial */
-    double *test_whole;        /* [n_docs of test] scores by all features */
+    struct selected *made; /* owned; its arena owns all arrays */
+    /* scores of half[1]: of the model with all features, and of the model on trial */
+    double *whole, *scores;
+    double *test_whole;        /* [n_docs of test] scores of the model with all features */
     struct rw_permuted *ranks; /* [most] the first n are kept, most important first */
-    struct rw_permuted *used;  /* [most] */
-    uint32_t n, n_used;        /* features kept; those that the kept model's trees use */
-    uint32_t most;             /* number of candidates */
-    uint32_t trying;           /* number of features on trial */
+    struct rw_permuted *used;  /* [most] scratch */
+    uint32_t n, n_used; /* number of kept features, and of those that the kept model's trees use */
+    uint32_t most;      /* number of candidates */
+    uint32_t trying;    /* number of features on trial */
     rw_log_fn log; /* the context's, off after the first training, whose messages would repeat */
 };
 
@@ -98,7 +99,7 @@ static int add_row(struct selecting *s, const struct rw_model *model, const doub
         RW_TRY(compare(s, s->half[1], s->whole, scores, &row->compared));
         const double loss = made->selected.lower_is_better ? (is_sure ? to->high : to->difference)
                                                            : -(is_sure ? to->low : to->difference);
-        row->is_within = loss <= s->options->most_loss; /* NaN with fewer than two queries */
+        row->is_within = loss <= s->options->most_loss; /* 0 if the loss is NaN */
     } else {
         struct rw_compared *compared = &row->compared;
         *compared = made->row[0].compared;
@@ -132,7 +133,8 @@ static int by_id(const void *a, const void *b)
     return x->feature < y->feature ? -1 : x->feature > y->feature;
 }
 
-/* Ranks the first n features, on which the model was trained: first those that its trees use. */
+/* Ranks the first n features, on which the model was trained: first those that its trees use, by
+ * falling loss, then the others. */
 static int rank(struct selecting *s, const struct rw_model *model, uint32_t n)
 {
     double value;
@@ -327,8 +329,8 @@ static int refuse_start(struct rw_ctx *ctx, const char *what, const struct rw_da
                    start->plural);
 }
 
-/* Resolves `auto` from the number of all features, once for all trainings, and judges the
- * parameters. */
+/* Warns of parameters without effect, once for all trainings. For this, `auto` is resolved in a
+ * copy of the parameters, from the number of all features; each training resolves it again. */
 static int judge(struct selecting *s)
 {
     const struct rw_dataset *documents = rw_binned_documents((struct rw_binned *)s->train);

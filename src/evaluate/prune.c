@@ -24,16 +24,16 @@ struct pruning {
     const struct rw_eval_params *how;
     const struct rw_model *model;
     const struct rw_dataset *dataset;
-    struct rw_measure measure;     /* owned */
-    double whole;                  /* the metric of the whole model */
-    struct rw_arena arena;         /* owns all arrays */
-    double *scores;                /* [n_docs] of the whole model */
-    double *left, *tree, *without; /* [n_docs] of the remaining trees; of one tree; without it */
-    int32_t *order;                /* [n_trees] trees in the order of removal */
-    double *loss;                  /* [n_trees] loss after k + 1 removals, up to rounding */
-    int32_t n_order;
-    double
-        *held_out; /* [n_trees] the same on queries that did not choose; NULL: no choice is made */
+    struct rw_measure measure; /* owned */
+    double whole;              /* the metric of the whole model */
+    struct rw_arena arena;     /* owns all arrays */
+    double *scores;            /* [n_docs] of the whole model */
+    /* [n_docs] left: scores of the remaining trees; tree: of one tree; without: left minus tree */
+    double *left, *tree, *without;
+    int32_t *order;   /* [n_trees] trees in the order of removal */
+    double *loss;     /* [n_order] loss after k + 1 removals, up to rounding */
+    int32_t n_order;  /* number of removals */
+    double *held_out; /* [n_order] losses on queries that did not choose; NULL: no choice is made */
 };
 
 static void release(struct pruning *p)
@@ -129,7 +129,8 @@ static int is_candidate(const struct rw_tree *tree)
     return tree->n_leaves > 1 || tree->leaf[0] == 0.0f;
 }
 
-/* Returns how often the search for an order scores the data by one tree, for the progress. */
+/* Returns how often the search for an order scores the data by one tree, for the progress.
+ * *n_dropped: the number of removals. */
 static int n_scorings(const struct rw_model *model, enum rw_prune_order order, int32_t *n_dropped)
 {
     int32_t n = 0;
@@ -144,7 +145,7 @@ static int n_scorings(const struct rw_model *model, enum rw_prune_order order, i
     return count;
 }
 
-/* Removes trees in steps until one is left, whatever the loss. RW_PRUNE_ANY computes the
+/* Removes candidates in steps until one is left, whatever the loss. RW_PRUNE_ANY computes the
  * candidates' losses again before each step. */
 static int drop_all(struct pruning *p, enum rw_prune_order order, struct rw_keyed *candidate,
                     int32_t n)
