@@ -9,11 +9,11 @@
  * ipw: inverse propensity weights. A pair has the weight 1 / (t+ of the better document's position
  * x t- of the other document's position), but at most RW_DEBIAS_MOST_WEIGHT. Unless the user gave
  * the propensities, t+ and t- are updated after each tree's gradients. t+ of a position becomes its
- * cost divided by the first position's cost, to the power 1 / (1 + position-norm). The cost is that
- * of all pairs whose better document is at the position, each divided by t- of the other document's
- * position. t- is updated in the same way from the pairs whose other document is at the position,
- * each divided by t+ of the better document's position (Hu, Wang, Peng and Li, "Unbiased
- * LambdaMART", 2019, eq. 30 and 31; XGBoost's `lambdarank_unbiased`).
+ * cost divided by the first position's cost, to the power 1 / (1 + position-norm). The cost is the
+ * sum over all pairs whose better document is at the position. Each pair's cost is divided by t- of
+ * the other document's position. t- is updated in the same way from the pairs whose other document
+ * is at the position, each divided by t+ of the better document's position. See Hu, Wang, Peng and
+ * Li, "Unbiased LambdaMART", 2019, eq. 30 and 31, and XGBoost's `lambdarank_unbiased`.
  *
  * Sums by position are integers, so they do not depend on the number of threads or workers. One
  * formula in double turns them into biases after each tree. The model does not contain the

@@ -234,9 +234,9 @@ int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
  * number of workers. All workers call it. */
 int rw_objective_sum(struct rw_ctx *ctx, const struct rw_objective *objective,
                      struct rw_objective_rule *rule, const struct rw_dataset *dataset);
-/* Checks that gradients, [n_docs], are from -1e30 to 1e30, and hessians, [n_docs], from 0 to 1e30.
- * objective: its name for the message; NULL: user gradients. first_doc: number of documents on the
- * workers before this one. RW_ERR_DATA: a value is invalid. */
+/* Checks gradients: [n_docs], from -1e30 to 1e30; hessians: [n_docs], from 0 to 1e30. RW_ERR_DATA:
+ * a value is invalid. objective: its name for the message; NULL: user gradients. first_doc: number
+ * of documents on the workers before this one. */
 int rw_gradients_check(struct rw_ctx *ctx, const char *objective, uint32_t first_doc,
                        uint32_t n_docs, const double *gradients, const double *hessians);
 /* The result of a run, valid until the next one; arrays of [n_docs]. */
@@ -335,8 +335,8 @@ typedef void rw_lambda_block_fn(struct rw_lambda_row *row, struct rw_lambda_bloc
                                 uint32_t first, uint32_t n, uint32_t top,
                                 const struct rw_objective_query *query);
 /* Writes to `order` the documents by rising key; equal keys keep the order of the input. key:
- * [n + RW_LAMBDA_ROOM], of which the last RW_LAMBDA_ROOM are padding; from 0 to 2^30. It takes n^2
- * steps, but has no branches that could be mispredicted. */
+ * [n] from 0 to 2^30, then RW_LAMBDA_ROOM zeros. It takes n^2 steps, but has no branches that could
+ * be mispredicted. */
 typedef void rw_rank_count_fn(const int32_t *key, uint32_t n, uint32_t *order);
 rw_lambda_block_fn rw_lambda_block_plain, rw_lambda_block_avx2, rw_lambda_block_avx512;
 rw_rank_count_fn rw_rank_count_plain, rw_rank_count_avx2, rw_rank_count_avx512;

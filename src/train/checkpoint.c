@@ -691,8 +691,8 @@ static int is_due(const struct rw_checkpointer *c, int n_rounds, double now)
     return now - c->last_ms >= (least > default_seconds * 1e3 ? least : default_seconds * 1e3);
 }
 
-/* Starts to write a checkpoint in the writer's thread if `beside` is 1. If it is 0 or the thread
- * cannot be started, writes the checkpoint before it returns. */
+/* Writes a checkpoint. If the last argument is 1, the writer's thread does so while training
+ * continues. If it is 0 or the thread cannot be started, this function writes the file itself. */
 static void begin(struct rw_checkpointer *c, const struct rw_eval_sets *eval, int n_rounds,
                   int is_ended, int beside)
 {

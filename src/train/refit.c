@@ -305,7 +305,7 @@ static int prepare(struct refit *r)
 /* ---- a training's trees ---- */
 
 /* Reads the monotone constraints of the model's last training. They hold for the trees of earlier
- * trainings, too. If it has none, reads those of the current training. */
+ * trainings, too. If it has no such constraints, reads those of the current training. */
 static int take_order(struct refit *r)
 {
     const char *text = r->params->monotone[0] ? r->params->monotone : r->run.params->monotone;

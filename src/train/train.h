@@ -1,10 +1,10 @@
 /* Types and functions that the files of src/train share, and some that feature selection, the
  * import of models and tests use. A training (booster.c) prepares its sets, lists of features,
- * metrics and checkpoints, lets an engine load the sets, continues an earlier model or a
- * checkpoint, and runs rounds. refit.c computes new leaf values for a model, and binned_data.c
- * reads sets as codes. The public functions are in rankwood.h. A "code" is the stored number of a
- * bin or a category; "all workers call it" marks functions that communicate, so every worker must
- * call them in the same order. */
+ * metrics and checkpoints, and lets an engine load the sets. It then continues an earlier model or
+ * a checkpoint, if there is one, and runs rounds. refit.c computes new leaf values for a model, and
+ * binned_data.c reads sets as codes. The public functions are in rankwood.h. A "code" is the stored
+ * number of a bin or a category; "all workers call it" marks functions that communicate, so every
+ * worker must call them in the same order. */
 #pragma once
 
 #include <pthread.h>
@@ -452,8 +452,8 @@ int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
  * zeroing. */
 void rw_checkpointer_release(struct rw_checkpointer *c);
 
-/* Checks that checkpoints are on for all workers or for none, and that all workers resume from
- * checkpoints with the same number of trees, or none resumes. RW_ERR_ARGUMENT: they differ. All
+/* Checks that all workers have checkpoints on or all have them off, and that all start afresh or
+ * all resume from checkpoints with the same number of trees. RW_ERR_ARGUMENT: they differ. All
  * workers call it. */
 int rw_checkpointer_agree(struct rw_checkpointer *c);
 
