@@ -17,8 +17,8 @@ struct make {
     uint32_t n_words;     /* random words per document, each for FEATURES_PER_WORD features */
 };
 
-/* Returns eight random bytes for eight features of a document (Steele, Lea and Flood, "Fast
- * splittable pseudorandom number generators"). */
+/* Returns the random number of an item as eight bytes (Steele, Lea and Flood, "Fast splittable
+ * pseudorandom number generators"). */
 static uint64_t bytes_of(uint64_t seed, uint64_t item)
 {
     uint64_t z = seed + (item + 1) * 0x9E3779B97F4A7C15u;
@@ -33,6 +33,7 @@ static uint32_t quality_of(uint64_t seed, uint64_t doc)
     return (uint32_t)(bytes_of(~seed, doc) >> 56);
 }
 
+/* Returns a document's label. noise: 0 to 255. */
 static float label_of(uint32_t quality, uint32_t noise)
 {
     static const uint32_t from[LABELS - 1] = {128, 200, 235, 250};
@@ -127,7 +128,7 @@ static int make_bins(struct rw_ctx *ctx, const struct rw_cut_rule *rule, uint32_
     return RW_OK;
 }
 
-/* Returns the queries [first, end) of a set with RW_BENCH_CODES_FEATURES features. */
+/* Describes the queries [first, end) of a set with RW_BENCH_CODES_FEATURES features. */
 static struct rw_bench_codes codes_of_queries(uint32_t first, uint32_t end, uint64_t seed)
 {
     return (struct rw_bench_codes){.first = first,
@@ -161,7 +162,7 @@ int rw_bench_codes_make(struct rw_ctx *ctx, const struct rw_bench_codes *codes,
 
 /* ---- the training of both suites ---- */
 
-enum { QUERIES = 250000 };
+enum { QUERIES = 250000 }; /* the suites' default number of queries */
 
 static int make_params(struct rw_bench *bench, struct rw_params **out)
 {
@@ -175,16 +176,16 @@ static int make_params(struct rw_bench *bench, struct rw_params **out)
 #define MEDIAN(grown, figure) rw_bench_median(grown, offsetof(struct rw_bench_tree, figure))
 
 /* ---- suite "far" ----
- * Trains on host-resident codes: the GPU reads them from host memory. Measures the reads'
- * rate as a fraction of the link's. A quarter of the codes is on the GPU, or as many as fit in
- * --gpu-memory. */
+ * Trains on host-resident codes: the GPU reads them from host memory. Measures the rate of these
+ * reads as a fraction of the rate at which the link between host and GPU copies. A quarter of the
+ * codes is on the GPU or, if the user sets --gpu-memory, as many as fit in it. */
 
 struct far {
     struct rw_bench *bench;
     struct rw_binned *binned; /* borrowed */
     struct rw_params *params; /* borrowed */
     struct rw_plan plan;
-    double code_bytes;       /* all codes, in the GPU's layout */
+    double code_bytes;       /* all codes; in the GPU's layout if they fit in its memory */
     double copied, gathered; /* bytes per second of the link, by copies and by reads of a kernel */
 };
 
@@ -200,7 +201,8 @@ static int plan_with(struct far *s, uint64_t bytes, int *fits)
     return status == RW_ERR_MEMORY ? RW_OK : status;
 }
 
-/* Finds by bisection the --gpu-memory that keeps a quarter of the codes on the GPU. */
+/* Finds by bisection the largest --gpu-memory that keeps at most a quarter of the codes on the
+ * GPU. */
 static int find_memory(struct far *s)
 {
     uint64_t low = 1, high = s->plan.most_bytes;

@@ -22,11 +22,11 @@ struct loading {
     const char *path;
     uint32_t n_queries, n_docs;
     int n_runs;
-    struct rw_params *params; /* borrowed */
-    double text_bytes, file_bytes;
-    double code_bytes;       /* 0: not measured */
-    double read_mb_s;        /* text, by one thread */
-    double ready_peak_bytes; /* text, by all threads; NaN: unknown */
+    struct rw_params *params;      /* borrowed */
+    double text_bytes, file_bytes; /* sizes of the text, and of the file that is read now */
+    double code_bytes;             /* 0: not measured */
+    double read_mb_s;              /* MB/s of reading text with one thread; NaN: not measured */
+    double ready_peak_bytes;       /* peak memory until text is ready to train on; NaN: unknown */
 };
 
 /* ---- peak memory ---- */
@@ -74,7 +74,8 @@ static void on_stage(void *user, const char *stage, double ms, size_t bytes)
         *ready = (struct ready){rw_clock_ms(), peak_bytes()};
 }
 
-/* Reads the file once. is_ready: 1 to measure until the first tree could be grown. */
+/* Reads the file once. is_ready: 0: measures reading its values; 1: measures until training could
+ * grow its first tree. */
 static int load_once(struct loading *s, int is_ready, double *ms, double *peak)
 {
     struct rw_ctx *ctx = s->bench->ctx;
@@ -123,7 +124,7 @@ static int time_method(struct loading *s, const char *method, int is_ready, int 
                              times.least_ms, times.most_ms, mb_s, peak / 1e6);
 }
 
-/* Measures one thread, then all threads. The context has all threads again afterwards. */
+/* Measures with one thread, then with n_threads, which the context has afterwards. */
 static int time_both(struct loading *s, const char *method, int is_ready, int n_threads)
 {
     if (n_threads > 1)

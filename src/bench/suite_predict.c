@@ -1,5 +1,6 @@
 /* `rankwood bench predict`: times the scoring of dense documents in memory by each method, and
- * verifies that all scores equal those of the plain walk over the trees. */
+ * verifies that all scores equal those of the plain walk over the trees (rw_predict_one), bit for
+ * bit. */
 
 #include "base/machine.h"
 #include "bench/bench.h"
@@ -19,7 +20,7 @@ static const double must_one_us = 5.0;
 
 struct scoring {
     struct rw_bench *bench;
-    int n_runs, n_threads;    /* n_threads: of the full-thread measurement */
+    int n_runs, n_threads;    /* n_threads: all threads of the context */
     struct rw_dataset *train; /* owned */
     uint32_t n_docs, n_ids;   /* n_ids: the greatest feature id plus 1 */
     struct rw_arena arena;    /* owns the arrays below */
@@ -30,8 +31,8 @@ struct scoring {
     double mean_leaves;
     struct rw_model *model;   /* owned */
     struct rw_scorer *scorer; /* owned */
-    double walk_ns; /* ns of the plain walk, with the threads of the current measurement */
-    double one_us;  /* microseconds with the model of 31 leaves; NaN: not measured yet */
+    double walk_ns; /* ns per document of rw_flat_walk, with the current number of threads */
+    double one_us;  /* microseconds of rw_scorer_one, 31 leaves per tree; NaN: not measured yet */
 };
 
 /* ---- data ---- */
@@ -136,8 +137,8 @@ static int score(struct scoring *s, enum method method, uint32_t n)
     return RW_OK;
 }
 
-/* Measures nanoseconds per document, after a warm-up run. *equal: whether all scores of all runs
- * equal the plain ones, bit for bit. */
+/* Measures nanoseconds per document, after a warm-up run. *equal: 1 if all scores of all runs equal
+ * s->plain, bit for bit; else 0. */
 static int time_method(struct scoring *s, enum method method, struct rw_bench_times *ns, int *equal)
 {
     const uint32_t n = method < WALK_ONE || s->n_docs < ONE_DOCS ? s->n_docs : ONE_DOCS;

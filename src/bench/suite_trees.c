@@ -4,13 +4,13 @@
 
 #include "bench/bench.h"
 
-enum { QUERIES = 31531 };
+enum { QUERIES = 31531 }; /* as in MSLR-WEB30K */
 
 /* ---- shared by the suites ---- */
 
 enum { FIRST_TREE = 10, DEFAULT_LEVELS = 6 };
 
-/* Returns 1 if both parameter sets grow the same trees if they have the same seed. */
+/* Returns 1 if all parameters that models record, except the seed, have equal values in both. */
 static int are_same(struct rw_params *a, struct rw_params *b)
 {
     for (int i = 0; rw_param_info(i); i++) {
@@ -43,6 +43,7 @@ static int most_leaves(const struct rw_params *params, uint32_t n_docs)
     return rw_params_leaves(params, n_docs);
 }
 
+/* Computes the figures from t->grown. */
 static void take_figures(struct rw_bench_training *t, int rounds)
 {
     const struct rw_bench_grown *grown = &t->grown;
@@ -68,9 +69,9 @@ static void take_figures(struct rw_bench_training *t, int rounds)
     t->most_ms = times.most_ms;
 }
 
-/* Trains and fills *out, except out->plan. Figures exclude the first trees: they start at tree
- * rounds / 10, but at least 2 and at most 10. model: NULL, or the caller frees it with
- * rw_model_free. */
+/* Trains and fills *out, except out->plan, which must be set. Figures exclude the first trees: they
+ * start at tree rounds / 10, but at least 2 and at most 10. model: receives the model, which the
+ * caller frees with rw_model_free; NULL: not needed. */
 static int time_training(struct rw_bench *bench, struct rw_params *params,
                          const struct rw_dataset *dataset, struct rw_bench_training *out,
                          struct rw_model **model)
@@ -94,7 +95,7 @@ static int time_training(struct rw_bench *bench, struct rw_params *params,
 
 enum { MOST_ROWS = 7, QUICK_DOCS = 1500 };
 
-/* The suite's data and settings. Options may replace some of them. */
+/* The data and settings of each row. Options may replace some of them. */
 static const struct preset {
     const char *shape;
     uint32_t n_queries, n_docs; /* 0 in one of them: it follows from the other */

@@ -38,6 +38,7 @@ static int cut_groups(const double *key, uint32_t n, int most, struct rw_report_
     return n_groups;
 }
 
+/* Returns the group of a key. */
 static int group_of(const struct rw_report_group *group, int n_groups, double key)
 {
     int g = 0;
@@ -89,6 +90,7 @@ static struct rw_report_query name_query(const struct rw_report *report, uint32_
     return named;
 }
 
+/* Computes the figures of queries by value of the first metric. */
 static int count_queries(struct rw_ctx *ctx, int lower_is_better, struct rw_report *report)
 {
     const double *value = report->eval->metrics[0].per_query;
@@ -127,8 +129,8 @@ static int evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
     return rw_evaluate(ctx, &one, dataset, scores, out);
 }
 
-/* Evaluates the queries of one size alone, as eval would. keep: [n_queries]; scores: scratch
- * [n_docs]. */
+/* Evaluates the queries of one group alone, as rw_evaluate would. keep: [n_queries] 1: the query is
+ * in the group. scores: [n_docs] scratch. */
 static int measure_size(struct rw_ctx *ctx, const struct rw_eval_params *how,
                         const struct rw_report *report, const uint8_t *keep, double *scores,
                         struct rw_report_group *group)
@@ -464,7 +466,8 @@ static void curve_legend(const struct rw_curves *curves, FILE *out)
     fputs("</ul>\n", out);
 }
 
-/* Writes rounds at even steps, and the first, the last and the best. */
+/* Writes a table of all metrics for rounds at even steps, and for the first, last and best
+ * round. */
 static void curve_table(const struct rw_report *report, FILE *out)
 {
     const struct rw_model *model = report->model;
@@ -645,6 +648,7 @@ static void scores(const struct rw_report *report, FILE *out)
 
 /* ---- features ---- */
 
+/* Writes a cell with a bar whose length is a fraction of the cell, negative for a loss below 0. */
 static void bar_cell(FILE *out, double share)
 {
     fputs("<td class=\"bar-cell\">", out);
@@ -776,7 +780,8 @@ static void trees(const struct rw_report *report, FILE *out)
     fputs(report->n_trees ? "</div>\n" : "", out);
 }
 
-/* A row whose value is formatted by `format`; texts use %1s. */
+/* HTML of a table row with a name and a value. The value is written by the conversion `format`,
+ * which is %1s for text. */
 #define VALUE_ROW(format) "<tr><th scope=\"row\">%s</th><td class=\"value\">" format "</td></tr>\n"
 
 static void model(const struct rw_report *report, FILE *out)
@@ -813,8 +818,9 @@ static void model(const struct rw_report *report, FILE *out)
 
 /* ---- the page ---- */
 
-/* A section of the page. title is its heading, where %s is the first metric; link is its entry in
- * the list of sections. */
+/* A section of the page. id: its name in links. title: its heading, where %s is replaced by the
+ * first metric. link: its text in the list of sections. write: writes everything below the heading.
+ */
 static const struct section {
     const char *id, *title, *link;
     void (*write)(const struct rw_report *report, FILE *out);

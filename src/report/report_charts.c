@@ -25,6 +25,7 @@ struct plot {
     int least_height; /* in pixels */
 };
 
+/* Return the position of a value in percent, from the left and from the top. */
 static double at_x(const struct plot *plot, double x)
 {
     return (x - plot->x0) / (plot->x1 - plot->x0) * 100;
@@ -43,7 +44,7 @@ static void close_plot(const struct plot *plot)
 /* SVG paths have no percentages. They are drawn in a box of 100 by 100 that is stretched. */
 static const char open_paths[] = "<svg viewBox=\"0 0 100 100\" preserveAspectRatio=\"none\">\n";
 
-/* Returns a step of 1, 2 or 5 times a power of ten that divides the range into about `n`. */
+/* Returns a step of 1, 2 or 5 times a power of ten that divides the range into about `n` steps. */
 static double nice_step(double range, int n)
 {
     static const double steps[] = {1, 2, 5, 10};
@@ -491,10 +492,11 @@ const char *rw_html_plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
-/* ---- trees ---- */
+/* ---- trees ----
+ *
+ * The top of a tree is drawn from left to right; "yes" is the upper branch. Boxes are HTML elements
+ * in a grid, so that the browser fits them to the names inside. */
 
-/* The top of a tree, from left to right; "yes" is the upper branch. Boxes are HTML elements in a
- * grid, so that the browser fits them to the names inside. */
 enum { NAME = 80 }; /* letters of a name that are shown */
 
 struct drawing {
@@ -512,6 +514,7 @@ static void open_box(const struct drawing *d, const char *kind, int level, int l
             2 * level + 1, line + 1);
 }
 
+/* Returns the deepest level that is drawn below a child at `level`. */
 static int depth_drawn(const struct rw_tree *tree, int32_t child, int level)
 {
     if (child < 0 || level == RW_CHART_TREE_LEVELS)
@@ -569,6 +572,7 @@ static void draw_leaf(const struct drawing *d, int32_t leaf, int level, int line
             rw_html_plural(d->drawn->leaf_docs[leaf]));
 }
 
+/* Draws a box in place of a subtree that is too deep to be drawn. */
 static void draw_rest(const struct drawing *d, int32_t node, int level, int line)
 {
     open_box(d, "rest", level, line);
@@ -577,7 +581,7 @@ static void draw_rest(const struct drawing *d, int32_t node, int level, int line
             rw_html_plural(d->drawn->node_docs[node]));
 }
 
-/* Draws a branch from a split's line to its child's line. */
+/* Draws a branch from a split's line to its child's line. missing: 1: missing values take it. */
 static void draw_branch(const struct drawing *d, int level, int from, int to, int missing)
 {
     const int up = to < from;

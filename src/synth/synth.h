@@ -1,5 +1,6 @@
 /* Synthetic ranking data in shapes that imitate the public sets. The public function is rw_synth of
- * rankwood.h. This header has the parts that it shares with its tests.
+ * rankwood.h. This header has the parts that synth.c shares with synth_tables.c, the benchmarks
+ * and the tests.
  *
  * A query is a pure function of (shape, seed, query number). Random numbers are counter-based, and
  * arithmetic is + - * / sqrt, conversions and base/exact.h. The first n queries of any set are
@@ -21,13 +22,14 @@ enum {
     RW_SYNTH_KNOTS = 8,   /* at -3, -2, .., 4 standard deviations */
     RW_SYNTH_LOADS = 4,   /* latents per feature, at most */
     RW_SYNTH_STREAMS = 5, /* body, anchor, title, url, whole document */
-    RW_SYNTH_LABELS = 5,  /* labels are 0 .. 4 at most */
+    RW_SYNTH_LABELS = 5,  /* labels are 0 .. 4; a shape may use fewer */
     RW_SYNTH_MAX_FEATURES = 519,
     RW_SYNTH_MAX_QUERIES = 10000000,
     RW_SYNTH_COMMENT_BYTES = 96
 };
 
-/* Latent quantities, all close to standard normal. A group of 5 has one per stream. */
+/* Latent quantities, all close to standard normal. A comment that starts with 4 or 5 means that the
+ * name is the first of so many latents; groups of 5 have one latent per stream. */
 enum rw_synth_latent {
     RW_LATENT_RELEVANCE, /* the main cause of the label; no feature sees it alone */
     RW_LATENT_QUALITY,
@@ -70,7 +72,7 @@ struct rw_synth_feature {
     int8_t gate;             /* latent that opens the gate from gate_from on; -1: always open */
     int8_t unknown;          /* latent that yields FLT_MAX from unknown_from on; -1: never */
     double gate_from, unknown_from;
-    uint8_t load[RW_SYNTH_LOADS];    /* the latents */
+    uint8_t load[RW_SYNTH_LOADS];    /* the latents in the feature's weighted sum */
     double weight[RW_SYNTH_LOADS];   /* the squares of all weights sum to 1 */
     double weight_query, weight_doc; /* weights of the feature's noise, by query and by document */
     double knot[RW_SYNTH_KNOTS];
@@ -80,9 +82,10 @@ struct rw_synth_shape;
 /* The properties of a shape, except its features. */
 struct rw_synth_traits {
     const char *name;
-    void (*make)(struct rw_synth_shape *shape); /* sets all except `traits`, `stream` and usual
-                                                   sizes */
-    int sparse;                                 /* zeros are absent */
+    /* sets the members of a shape except `traits` and `stream`; may replace the knots of size_knot,
+     * which follow median_docs and spread */
+    void (*make)(struct rw_synth_shape *shape);
+    int sparse;        /* zeros are absent */
     int as_letor;      /* each query's values scaled to [0, 1], 6 decimals; "docid = ..." */
     uint32_t max_docs; /* most documents per query */
     double median_docs, spread; /* documents per query; one standard deviation is a factor of
@@ -124,11 +127,11 @@ int rw_synth_shape_new(struct rw_ctx *ctx, const char *name, struct rw_synth_sha
 double rw_synth_normal_share(double x);
 double rw_synth_normal_quantile(double share);
 
-/* Returns the number of documents of a query: [1, shape->max_docs]. */
+/* Returns the number of documents of a query, from 1 to shape->traits->max_docs. */
 uint32_t rw_synth_query_docs(const struct rw_synth_shape *shape, uint64_t seed, uint32_t query);
 struct rw_synth_doc {
     uint32_t query, doc; /* doc: number within the query, from 0 */
     float label;
-    float *value;                         /* [n_features] the callee may change them */
+    float *value; /* [n_features] the function that receives the document may change them */
     char comment[RW_SYNTH_COMMENT_BYTES]; /* "" for shapes without comments */
 };
