@@ -52,9 +52,9 @@ int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads)
     return RW_OK;
 }
 
-/* Copies a message and escapes bytes that are not printable UTF-8 as \xHH, except the newlines
- * before hints. Messages can thus quote names and data unchanged. A text longer than `size` is
- * truncated. */
+/* Copies a message and escapes bytes that are not printable UTF-8 as \xHH, except
+ * newlines, which separate hints. Messages can thus quote names and data unchanged. A text longer
+ * than `size` is truncated. */
 static void put_readable(char *out, size_t size, const char *text)
 {
     const unsigned char *c = (const unsigned char *)text;
@@ -102,7 +102,8 @@ int rw_fail_memory(struct rw_ctx *ctx, int status, const char *format, ...)
     return status;
 }
 
-/* Returns 1 if the cause is a full or failing disk, or a temporary shortage of a resource. */
+/* Returns 1 if the cause is a full or failing disk, a lost device or file server, or a temporary
+ * shortage of a resource. */
 static int is_machines_fault(int why)
 {
     static const int faults[] = {ENOSPC, EDQUOT, EIO,    ENOMEM,    EMFILE,
@@ -170,15 +171,17 @@ struct rw_pool {
     atomic_int status;     /* lowest status of any body */
     pthread_mutex_t merging;
     /* Sleeping threads. A thread announces that it will sleep, then checks once more for work. */
-    atomic_int spins;
+    atomic_int spins; /* SPINS, or 0 if threads sleep at once */
     pthread_mutex_t mutex;
-    pthread_cond_t work, done;
+    pthread_cond_t work, done; /* a loop is open; the last thread has left a closed loop */
+    /* number of pool threads waiting for `work`; 1: the caller waits for `done`; 1: the pool is
+     * being freed */
     atomic_int n_asleep, caller_sleeps, is_ending;
     /* the pool's threads */
     unsigned n_forks; /* number of forks when the pool was made */
     int n_started;
-    atomic_int n_numbered;
-    pthread_t *id; /* [n_started] */
+    atomic_int n_numbered; /* threads that have their index in the pool */
+    pthread_t *id;         /* [n_started] */
 };
 
 /* 1 inside a loop's body: a nested loop runs on the calling thread alone. */
@@ -280,7 +283,8 @@ int rw_poll_is_stopped(const struct rw_ctx *ctx)
     return ctx->watch && atomic_load(&ctx->watch->is_stopped);
 }
 
-/* Returns `status`, or RW_ERR_INTERRUPTED if the caller has stopped the call. */
+/* Returns `status`, or RW_ERR_INTERRUPTED if the call was interrupted and `status` is not lower.
+ * While the poll is held, an interruption counts only for loops with may_stop. */
 static int status_after(struct rw_ctx *ctx, int status, int may_stop)
 {
     if (!rw_poll_is_stopped(ctx) || (ctx->watch->is_held && !may_stop) ||
@@ -374,6 +378,7 @@ static int next_chunk(struct rw_share *share, uint64_t *run, unsigned *chunk)
     return 0;
 }
 
+/* Takes items with chunk 0: a chunk of a thread's range. */
 static int next_of_runs(struct rw_share *share, uint64_t *begin, uint64_t *end)
 {
     uint64_t run;
@@ -560,7 +565,8 @@ void rw_pool_free(struct rw_pool *pool)
     free(pool);
 }
 
-/* Returns the context's pool with n_threads - 1 threads, or as many as could be started. */
+/* Returns the context's pool with at least n_threads - 1 threads, or as many as could be started.
+ * NULL: out of memory. */
 static struct rw_pool *pool_of(struct rw_ctx *ctx, int n_threads)
 {
     if (ctx->pool && ctx->pool->n_forks != atomic_load(&n_forks)) {

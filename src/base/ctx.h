@@ -1,7 +1,8 @@
-/* The foundation of the library. It has the context (last error, log callback, number of threads),
- * functions that raise and forward errors, loops shared by several threads, the floating-point
- * environment, and conversion between numbers and text. Only one thread at a time may use a
- * context. */
+/* The foundation of the library: the context (last error, log callback, number of threads), and
+ * functions that raise and forward errors. It also has loops shared by several threads, progress
+ * and interruption, the floating-point environment, and conversion between numbers and text. For
+ * messages, it has nearest words, UTF-8, and files recognised by their first bytes. Only one thread
+ * at a time may use a context. */
 #pragma once
 
 #include <fenv.h>
@@ -41,8 +42,7 @@ struct rw_ctx {
 void rw_log(struct rw_ctx *ctx, enum rw_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* ---- errors: codes are in rankwood_score.h, and the text is in the context (rw_last_error) ----
- */
+/* ---- errors: rankwood_score.h has the codes, and the context has the text (rw_last_error) ---- */
 
 /* Makes a string literal of the value of a limit, for messages. */
 #define RW_TEXT(limit)          RW_TEXT_OF_VALUE(limit)
@@ -71,8 +71,8 @@ int rw_check_not_input(struct rw_ctx *ctx, const char *written, const char *read
 int rw_out_file_write(struct rw_ctx *ctx, struct rw_out_file *out, const void *bytes,
                       size_t n_bytes);
 
-/* Returns the status of a failed call. Functions that own resources use RW_TRY_OUT and clean up at
- * the label `out`. */
+/* Returns from the function with the status of a failed call. Functions that own resources use
+ * RW_TRY_OUT and clean up at the label `out`. */
 #define RW_TRY(call)                \
     do {                            \
         int rw_try_status = (call); \
@@ -108,7 +108,7 @@ struct rw_share {
     uint64_t n_taken, n, chunk; /* private to ctx.c, like the pool */
     struct rw_pool *pool;       /* NULL: the thread is alone */
     struct rw_watch *watch;     /* NULL: no progress is reported, and the caller cannot interrupt */
-    int may_stop;
+    int may_stop;               /* 1: an interruption ends the loop (rw_parallel_long) */
 };
 /* The body of a loop: works as long as rw_share_next returns items. A status below 0 ends this
  * thread's work, and the other threads take the remaining items. */
@@ -134,7 +134,8 @@ int rw_parallel_long(struct rw_ctx *ctx, int n_threads, uint64_t n, uint64_t chu
 /* Reports progress within long items: another n_done units of the stage's work are done. Returns 1
  * if the loop ends, so the body should return. `share` may be NULL. */
 int rw_share_poll(struct rw_share *share, uint64_t n_done);
-/* Takes the next items, [*begin, *end), at least one. Returns 0 when all items are taken. */
+/* Takes the next items, [*begin, *end), at least one. Returns 0 when all items are taken, or if
+ * an interruption ends the loop. */
 int rw_share_next(struct rw_share *share, uint64_t *begin, uint64_t *end);
 /* Lock and unlock the loop's mutex, for merging results. */
 void rw_share_lock(struct rw_share *share);
@@ -150,15 +151,17 @@ extern int rw_poll_ms;
  * RW_ERR_INTERRUPTED if the call should end. */
 int rw_poll(struct rw_ctx *ctx);
 /* Starts counting a stage's work, until rw_stage_end. Work is counted by rw_share_poll (of_loops:
- * 1) or by rw_stage_add (0). Returns 0 if this is part of a stage that has already begun. Such a
- * part is not counted separately. Returns 0 also if nothing is polled, or inside a loop. */
+ * 1) or by rw_stage_add (0). Returns 1, to be passed to rw_stage_end. Returns 0 if this is part of
+ * a stage that has already begun. Such a part is not counted separately. Returns 0 also if nothing
+ * is polled, or inside a loop. */
 int rw_stage_begin(struct rw_ctx *ctx, const char *stage, uint64_t total, int of_loops);
 void rw_stage_end(struct rw_ctx *ctx, int has_begun);
 /* Counts work. Any thread may call it. */
 void rw_stage_add(struct rw_ctx *ctx, uint64_t n_done);
 /* Until rw_poll_release, an interruption by the caller or by `stop` ends only loops started with
- * rw_parallel_long. All other work is completed. With stop NULL no loop ends either: the
- * interruption is only recorded (rw_poll_is_stopped). */
+ * rw_parallel_long. All other work is completed. stop: polled after the caller; not 0:
+ * interrupts the call. With stop NULL no loop ends either: the interruption is only recorded
+ * (rw_poll_is_stopped). RW_ERR_MEMORY. */
 int rw_poll_hold(struct rw_ctx *ctx, int (*stop)(void *user), void *user);
 void rw_poll_release(struct rw_ctx *ctx);
 /* Returns 1 if the caller, or `stop`, has interrupted the call. Any thread may call it. */
@@ -248,8 +251,8 @@ static inline void rw_fpenv_leave(const struct rw_fpenv *was)
 /* Parses the float nearest to a decimal. The result is exactly strtof's under the default rounding
  * mode, but independent of the locale. Accepts an optional sign, digits, a decimal point and an
  * exponent (no inf, nan or hex). Returns the first byte not read, or NULL if there is no number at
- * `text`. A magnitude beyond float's range yields the largest finite float and sets *clamped to 1.
- * -0 yields +0. */
+ * `text`. A magnitude beyond float's range yields the largest finite float and sets *clamped to 1,
+ * else to 0. -0 yields +0. */
 const char *rw_number_parse(const char *text, const char *end, float *value, int *clamped);
 /* Like rw_number_parse, for double (scores, weights, gains). */
 const char *rw_number_parse_double(const char *text, const char *end, double *value, int *clamped);
@@ -272,8 +275,8 @@ const char *rw_number_digits(const char *text, uint64_t most, uint64_t *value);
  */
 int rw_number_whole(const char *text, uint64_t most, uint64_t *value);
 
-/* Returns N of a device name "cpu" or "cuda:N", 0 if there is no number, or -1 if the name has
- * another form or N exceeds RW_MAX_DEVICE. *length: number of bytes before the colon. */
+/* Returns N of a device name "cuda:N", 0 for a name without a colon such as "cpu", or -1 for
+ * another name or if N exceeds RW_MAX_DEVICE. *length: number of bytes before the colon. */
 int rw_device_number(const char *device, size_t *length);
 
 /* ---- words: edit distances, for suggestions in messages (more in rankwood.h), and order ---- */
@@ -317,9 +320,10 @@ static inline int rw_utf8_is_control(const unsigned char *c)
 }
 
 /* ---- writing lines that all threads format in parallel ---- */
+struct rw_out_file;
+/* Formats line i with its newline at `to`, and returns its number of bytes. */
 typedef size_t rw_line_fn(const void *user, uint64_t i, char *to);
 /* Writes the lines [0, n) in order, each of at most line_bytes. Memory use does not grow with n. */
-struct rw_out_file;
 int rw_lines_write(struct rw_ctx *ctx, struct rw_out_file *out, uint64_t n, size_t line_bytes,
                    rw_line_fn *line, const void *user);
 

@@ -38,10 +38,10 @@ struct rw_memory_limits {
     char free_file[RW_LIMIT_PATH]; /* file of the smallest limit; "": the system's */
 };
 void rw_memory_limits_find(const char *root, struct rw_memory_limits *out);
+enum { RW_LIMIT_TEXT = RW_LIMIT_PATH + 128 };
 /* Returns 1 if less memory than `bytes` is available now. In that case it writes "5.0 MB, but 2.0
  * MB are available" for a message, with the limit's file if there is one. It reads files, so it is
  * too slow for small allocations. */
-enum { RW_LIMIT_TEXT = RW_LIMIT_PATH + 128 };
 int rw_memory_lacks(uint64_t bytes, char text[RW_LIMIT_TEXT]);
 
 /* ---- instruction sets for the fast paths ----

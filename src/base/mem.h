@@ -15,7 +15,8 @@ int rw_mem_new(struct rw_ctx *ctx, void **out, size_t n, size_t size);
  * first writes a page then also determines its memory node. */
 int rw_mem_new_raw(struct rw_ctx *ctx, void **out, size_t n, size_t size);
 /* Grows an array geometrically to at least `n_needed` objects, or allocates it if *out is NULL.
- * *n_have is its capacity. The content is preserved, also after a failure. */
+ * *n_have is its capacity. The content is preserved, also after a failure. New objects are not
+ * zeroed. */
 int rw_mem_grow(struct rw_ctx *ctx, void **out, size_t *n_have, size_t n_needed, size_t size);
 /* Copies a text. The caller frees the copy. */
 int rw_mem_copy_text(struct rw_ctx *ctx, char **out, const char *text);
@@ -34,7 +35,8 @@ int rw_arena_grow(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t
                   size_t size);
 /* Copies a text into the arena. */
 int rw_arena_text(struct rw_ctx *ctx, struct rw_arena *arena, const char **out, const char *text);
-/* Frees `object`, unless it is NULL, with the arena. If this fails, it frees the object at once. */
+/* Makes the arena own `object`, unless it is NULL: rw_arena_free calls release(object). If
+ * rw_arena_own fails, it calls that at once. */
 int rw_arena_own(struct rw_ctx *ctx, struct rw_arena *arena, void *object,
                  void (*release)(void *object));
 void rw_arena_free(struct rw_arena *arena);
@@ -45,10 +47,10 @@ int rw_result_new(struct rw_ctx *ctx, void **out, size_t size);
 struct rw_arena *rw_result_arena(void *result);
 void rw_result_free(void *result);
 
+enum { RW_MEM_LARGE = 1 << 17 };
 /* Allocates a large array of undefined content. From RW_MEM_LARGE bytes on it is a separate
  * mapping, so freeing it returns the memory to the system at once. written_soon: allocate all pages
  * in the call, which is cheaper than one by one. */
-enum { RW_MEM_LARGE = 1 << 17 };
 int rw_mem_new_large(struct rw_ctx *ctx, void **out, size_t n_bytes, int written_soon);
 /* Returns a size for which freed memory returns to the system: n_bytes, or RW_MEM_LARGE if n_bytes
  * is between an eighth of RW_MEM_LARGE and RW_MEM_LARGE. If many threads use smaller blocks, the
@@ -67,6 +69,7 @@ void rw_mem_fail_from(long n);
 /* Tests only: just the n-th allocation from now on fails. */
 void rw_mem_fail_once(long n);
 
+/* The functions above for a typed pointer, with the size of its objects. */
 #define RW_NEW(ctx, pointer, n) rw_mem_new((ctx), (void **)&(pointer), (n), sizeof(*(pointer)))
 #define RW_NEW_RAW(ctx, pointer, n) \
     rw_mem_new_raw((ctx), (void **)&(pointer), (n), sizeof(*(pointer)))

@@ -79,7 +79,7 @@ static int copy_folder(const char *path, char folder[NAME_ROOM])
     return 1;
 }
 
-/* Returns 1 if the folder of a path exists. */
+/* Returns 1 if the folder of a path exists, with its status in *info. */
 static int folder_of(const char *path, struct stat *info)
 {
     char folder[NAME_ROOM];
@@ -193,7 +193,7 @@ static void sweep_one(int folder, const char *name)
     close(fd);
 }
 
-/* Removes abandoned temporary files next to `path`, the target of any link. */
+/* Removes abandoned temporary files of `path`, which is not a symbolic link (see resolve). */
 static void sweep_folder(const char *path)
 {
     char text[NAME_ROOM];
@@ -220,7 +220,8 @@ static void take_owner_and_mode(int fd, const struct stat *replaced)
         errno = 0; /* in that case the umask applies */
 }
 
-/* path: as the caller passed it, for messages. replaced: the existing file; NULL: there is no file
+/* Creates and locks the temporary file of out->path, and opens it as out->file. path: as the caller
+ * passed it, for messages. replaced: the existing file; NULL: there is no file
  * yet. */
 static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const char *path,
                           const struct stat *replaced)
@@ -267,6 +268,7 @@ static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const cha
     return status;
 }
 
+/* Checks that a file could be opened for writing, without changing it. */
 static int check_open(struct rw_ctx *ctx, const char *path)
 {
     struct rw_out_file out;

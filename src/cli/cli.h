@@ -1,6 +1,6 @@
 /* The interface that all commands of the program share. It covers values and results (result.c),
- * messages and outputs (messages.c), the command line (main.c, help.c), and data and workers
- * (load.c). */
+ * messages and outputs (messages.c), the command line (main.c, commands.c, help.c), and data and
+ * workers (load.c). */
 #pragma once
 
 #include <errno.h>
@@ -24,19 +24,20 @@ enum rw_format { RW_FORMAT_TEXT, RW_FORMAT_JSON, RW_FORMAT_CSV, RW_FORMAT_LATEX 
 
 /* Figures as text. Each text is valid until the thread makes RW_FIGURES more. */
 enum { RW_FIGURES = 8 };
-/* Formats a figure for people: 6 decimals, or "-" for NaN. */
+/* Formats a figure for people: 6 decimals, 9 significant digits from 1e9 on, or "-" for NaN. */
 const char *rw_figure(double value);
 /* Like rw_figure, with a sign: "+0.012764". */
 const char *rw_figure_signed(double value);
 /* Formats a figure with every digit, as rw_exact_text does. */
 const char *rw_exact(double value);
 
-/* Returns a JSON string of any bytes, with '?' for invalid UTF-8, or null for NULL. */
+/* Returns a JSON string, or null for NULL. If the text is not valid UTF-8, each byte of 128 or more
+ * becomes '?'. */
 json_t *rw_result_text(const char *text);
 /* Returns a JSON number, or null for NaN and infinity, which JSON lacks. */
 json_t *rw_result_real(double value);
-/* Returns a parameter's value: a number, true and false for on and off, or a string. Strings are
- * words such as "auto", and seeds of 2^63 or more. */
+/* Returns a parameter's value: a number, true or false for on or off, or a string. Strings are
+ * words such as "auto", the values of text parameters, and seeds of 2^63 or more. */
 json_t *rw_result_param(const char *name, const char *value);
 /* Returns an object. keys: "key:kind key:kind ..."; each takes an argument of its kind:
  *   Kind s: text, by rw_result_text.
@@ -64,19 +65,19 @@ void rw_result_put_csv(FILE *out, const char *text);
  *   columns: "column;column;...". Each is "key", "key=title" or "key=title=format". The key names
  *   the value in the rows' objects and the column in CSV. An empty title is replaced by the key.
  *   "-key" is a column of CSV only. "+key" is a column that CSV lacks.
- * Text without a format is left-aligned, and numbers are right-aligned. A true value is "yes",
- * false is empty, and null is "-". The format of reals is one of printf's, or one of these: empty
- * for rw_figure, "+" for rw_figure_signed, "x" for rw_exact_text, "%" for the percentage of the
- * column's sum. */
+ * A column of strings or booleans without a format is left-aligned, others are right-aligned. A
+ * true value is "yes", false is empty, and null is "-". Columns with empty cells only are left out.
+ * The format of reals is one of printf's, or one of these: empty for rw_figure, "+" for
+ * rw_figure_signed, "x" for rw_exact_text, "%" for the percentage of the column's sum. */
 void rw_result_rows(const char *title, json_t *rows, const char *columns);
 /* Limits the last table to its first `most` rows in text and LaTeX. option: the option that shows
  * all rows, as a printf format for their number, a size_t. */
 void rw_result_most(int most, const char *option);
 /* Adds one or more lines of text. */
 void rw_result_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+enum { RW_STREAM_COLUMNS = 32 };
 /* The state of a table that is printed row by row. A column is as wide as its title or its widest
  * cell so far. Initialise it with zeros. */
-enum { RW_STREAM_COLUMNS = 32 };
 struct rw_result_stream {
     char title[64]; /* title of the last row's table */
     int n, width[RW_STREAM_COLUMNS];
@@ -138,12 +139,13 @@ char *rw_copy(const char *text);
 char *rw_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *rw_text_of(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
-/* Reports an error with the reason for the errno `why`. Returns the exit code. */
+/* Reports an error with the reason for the errno `why`. Returns RW_EXIT_MACHINE for errors such as
+ * a full disk, else RW_EXIT_FAILURE. */
 int rw_msg_errno(int why, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Reports a failed call and returns the exit code of its status. command: its help is mentioned
- * after wrong usage; may be NULL. */
+/* Reports a failed call and returns the exit code of its status. After wrong usage without a hint,
+ * mentions the help as rw_msg_usage does. */
 int rw_msg_failed(const struct rw_ctx *ctx, int status, const char *command);
-/* Mentions a command's help. Returns RW_EXIT_USAGE. */
+/* Mentions the help of a command, or for NULL that of the program. Returns RW_EXIT_USAGE. */
 int rw_msg_usage(const char *command);
 /* The library's log callback. */
 void rw_msg_log(void *user, enum rw_log_level level, const char *line);
@@ -164,9 +166,11 @@ void rw_progress_end(void);
 /* Opens /dev/null for standard input, output and error if they are closed, so that no other file
  * gets their descriptors. Input and output then fail, as on a closed descriptor. */
 void rw_output_open_standard(void);
-/* Makes signals that end the program remove its temporary files first. */
+/* Makes signals that end the program remove its temporary files first. Ignores SIGXFSZ, so that a
+ * file over the size limit is an error. */
 void rw_output_catch_signals(void);
-/* Flushes standard output. Returns `code`, or reports a failure and returns its code. */
+/* Flushes standard output, unless `code` is that of an earlier failure. Returns `code`, or reports
+ * a failed write and returns its code. */
 int rw_output_end(int code);
 
 /* ---- Ctrl-C and SIGTERM while a command works in rounds: it ends after the current round ---- */
@@ -215,7 +219,7 @@ struct rw_option {
     enum rw_option_kind kind;
     void *value;                 /* unchanged if the option is not given */
     unsigned long long range[2]; /* least and most, of a number */
-    int needed;
+    int needed;                  /* 1: required */
     /* Input: the option of the output that may replace this file, which is read as a whole
      * before. */
     const char *replaced_by;
@@ -325,9 +329,10 @@ enum { RW_WORKERS_MOST_THREADS = 64 }; /* workers of one process */
 /* Joins the processes of a launcher, if it has started several and the command supports workers.
  * All workers except 0 are silent from now on. Otherwise it does nothing. */
 int rw_workers_join(struct rw_cli *cli);
-/* Waits for all workers and combines their return values, so that they all continue or all end. */
+/* Waits for all workers and combines their return values `code`, so that they all continue or all
+ * end. Returns `code` if it is an exit code, else the common status. */
 int rw_workers_sync(struct rw_cli *cli, int code);
-/* Ends the workers of a command. Messages are printed again. */
+/* Disconnects this worker from the others. If `code` is a failure below 128, ends the others. */
 void rw_workers_leave(struct rw_cli *cli, int code);
 
 /* Returns 1 if this is worker 0, which prints and writes. */
@@ -338,13 +343,14 @@ int rw_workers_leads(const struct rw_cli *cli);
 
 /* Reads a model for use, and warns if its training was interrupted. */
 int rw_load_model(struct rw_cli *cli, const char *path, struct rw_model **out);
-/* Sets how CSV and TSV files are read from now on, from the parameters. Named features get the ids
- * of `like`, or else of `model`. */
+/* The columns that tables must have in addition to features. */
 enum rw_load_kind {
-    RW_LOAD_ALL,
+    RW_LOAD_ALL,             /* labels and query ids */
     RW_LOAD_SCORES_BY_QUERY, /* without labels */
     RW_LOAD_SCORES           /* without labels, and query ids are optional */
 };
+/* Sets how CSV and TSV files are read from now on, from the parameters. Named features get the ids
+ * of `like` if it is not NULL, else those of `model`. */
 int rw_load_columns(struct rw_cli *cli, const struct rw_dataset *like, const struct rw_model *model,
                     enum rw_load_kind kind);
 /* Checks after reading that options for tables had an effect. */
@@ -372,7 +378,7 @@ int rw_load_report_size(struct rw_cli *cli, const char *set, const struct rw_lis
 /* Returns the number of features of the training set. */
 uint32_t rw_load_n_features(const struct rw_cli *cli);
 /* Reads scores [documents] for cli->dataset from a file of numbers or a TREC run. Warns of
- * documents that a run leaves out. */
+ * documents that a run leaves out, and of its lines for unknown queries. */
 int rw_load_scores(struct rw_cli *cli, const char *path, double *scores);
 /* Parses --trees N, the first N trees of cli->model. text: NULL for all trees. */
 int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees);
@@ -393,12 +399,13 @@ json_t *rw_load_calibration(const struct rw_calibration *map);
 json_t *rw_load_json_metrics(const struct rw_eval *eval);
 
 #define RW_TIES_ADVICE "; '--ties mean' does not depend on the order"
-/* Warns, once per program, that the order of tied documents changes a metric by more than 0.001. It
- * names the first such metric. */
+/* Warns if the order of tied documents changes a metric by more than 0.001. Only the first such
+ * call of the program warns. moved: the change. set: a name for the scores. */
 void rw_load_warn_moved(const char *set, const char *metric, double moved, const char *advice);
+/* Calls rw_load_warn_moved for each metric of the evaluation. */
 void rw_load_warn_ties(const struct rw_eval *eval, const char *set, const char *advice);
 /* Warns of features that matter to cli->model but never occur in cli->dataset, which must be
- * complete. A table has all its columns. */
+ * complete. Data from a table is not checked, since a table has all its columns. */
 void rw_load_warn_lacking(const struct rw_cli *cli);
 
 /* Prints a stage's line under --verbose. */
@@ -406,9 +413,10 @@ void rw_load_stage(const char *stage, double ms, size_t peak_bytes);
 /* Like rw_load_stage, with the time since the last stage ended. "": starts the first stage. */
 void rw_load_stage_end(const char *stage);
 
-/* Runs the suites of `bench` by `run`, such as rw_bench, and prints its rows. Text is printed as
- * rows arrive, other formats at the end. Returns as functions of a command do. */
+/* A function such as rw_bench, which runs the suites of `bench` and sends their rows to `row`. */
 typedef int (*rw_bench_fn)(struct rw_ctx *ctx, const char *bench,
                            const struct rw_bench_options *options, rw_bench_row_fn row, void *user);
+/* Calls `run` and prints its rows. Text is printed as rows arrive, other formats at the end.
+ * Returns as functions of a command do. */
 int rw_bench_rows(struct rw_cli *cli, const char *bench, rw_bench_fn run,
                   const struct rw_bench_options *options);

@@ -1,5 +1,5 @@
 /* `rankwood compare` compares two rankings, or several with a baseline. A ranking comes from a
- * model or a file of scores. */
+ * model, a file of scores, or a TREC run. */
 #include "cli/cli.h"
 
 enum { SHOWN_MOVED = 10 };
@@ -45,13 +45,14 @@ static const struct rw_option options[] = {
 
 /* The compared rankings. The first is compared with each of the others. */
 static struct rw_list systems;
-static int *is_model;            /* [systems.n] 0: a file of scores; NULL with judgments */
-static struct rw_model **models; /* [systems.n] NULL: a file of scores */
+static int *is_model;            /* [systems.n] 0: scores or a TREC run; NULL with --qrels */
+static struct rw_model **models; /* [systems.n] NULL: not a model */
 static const double **scores;    /* [systems.n][documents] */
 static const struct rw_dataset *dataset;
 static struct rw_qrels *judged; /* owns dataset and scores; NULL: without --qrels */
 
-/* Fills one system's scores [n_docs]. */
+/* Fills one system's scores [n_docs]. Tables are read again for each model, because its features
+ * determine the ids of their columns. */
 static int score(struct rw_cli *cli, int i)
 {
     double *made = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(double));
@@ -336,9 +337,9 @@ static int add_many(const struct rw_cli *cli, json_t **document)
     return 0;
 }
 
-/* Implements --fail-below. Returns RW_EXIT_BELOW, after an error for each failing metric, if the
- * interval of an improvement reaches below `least`. An improvement is the difference, negated where
- * lower is better. */
+/* Implements --fail-below. Returns RW_EXIT_BELOW, after an error for each failing system and
+ * metric, if the interval of an improvement extends below `least` or is unknown. An improvement is
+ * the difference, negated where lower is better. */
 static int gate(void)
 {
     int code = RW_EXIT_OK;

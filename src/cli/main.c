@@ -68,7 +68,7 @@ int rw_is_given(const struct rw_cli *cli, const char *option)
 
 /* ---- the table ---- */
 
-/* Returns 1 if `words` (separated by blanks, or "*" for all) contains `word`. */
+/* Returns 1 if `words`, such as " bins absent " or "*" for all, contains `word`. */
 static int holds(const char *words, const char *word)
 {
     char between[80];
@@ -112,7 +112,8 @@ static void make_table(struct parsing *p)
 {
     const struct rw_option of_results[] = {
         {"format", "text|json|csv|latex",
-         "format of the printed results; csv has only the first table [default: text]",
+         "format of the results; csv has the first table, and others with its columns [default: "
+         "text]",
          RW_OPTION_CHOICE, .value = &p->format},
         {"json", NULL, "same as --format json: the complete result, with every digit",
          RW_OPTION_FLAG, .value = &p->is_json},
@@ -531,7 +532,7 @@ struct slot {
 };
 enum { MOST_SLOTS = 64 };
 
-/* Lists the operands that are files, and the first file of each option. */
+/* Lists the operands that are models or data, and the first file of each option for them. */
 static int find_slots(const struct rw_cli *cli, struct slot slot[MOST_SLOTS])
 {
     const struct inputs inputs = inputs_of(cli);
@@ -858,8 +859,8 @@ static int run(struct parsing *p, int argc, char **argv)
 
 static int run_command(const struct rw_command *command, int argc, char **argv);
 
-/* Returns the index of the first word that names a subcommand, else of the first operand, else
- * 0. */
+/* Returns the index of the first word that names a subcommand, else of the first operand, else 0.
+ * *part: index of the subcommand in `parts`, or of the NULL at its end. */
 static int find_part(const struct rw_command *command, int argc, char **argv, int *part)
 {
     const size_t n = strlen(command->name) + 1;

@@ -42,8 +42,8 @@ static double precision_of_list(const struct rw_metric *metric, const struct rw_
 
 /* ---- the table ---- */
 
-#define OVER_HALF 0.50000000000000011102 /* the least double above 1/2: "label > 0.5" */
-#define OVER_NONE 4.9406564584124654e-324
+#define OVER_HALF 0.50000000000000011102  /* the least double above 1/2: "label > 0.5" */
+#define OVER_NONE 4.9406564584124654e-324 /* the least double above 0: "label > 0" */
 
 #define OVER_RELEVANT .query = map_over_relevant, .query_says = "over all relevant documents"
 #define OVER_FOUND    .query = map_over_found, .query_says = "over the relevant documents found"
@@ -373,7 +373,8 @@ static int prepare(struct rw_ctx *ctx, const struct rw_dialect *dialect,
     return RW_OK;
 }
 
-/* Adds 1 per empty query to the sum, and its weight to the divisor. */
+/* Adds 1 per empty query to the sum of a mean in which empty queries count 0 with their weights.
+ * per_query: [n_queries] or NULL; gets `values`, and 1 for empty queries. */
 static void add_empty(const struct rw_judgments *judgments, double *per_query,
                       struct rw_metric_result *result, const double *values)
 {

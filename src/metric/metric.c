@@ -1,5 +1,5 @@
 /* Metrics (metric/metric.h): parsing their names, ranking the documents of a query, gains, ideal
- * values, and averages over queries and workers. */
+ * values, averages over queries and workers, and conventions as text. */
 #include "metric/metric.h"
 
 #include <ctype.h>
@@ -485,9 +485,9 @@ static double query_weight(const struct rw_metric_kind *kind, const struct rw_ju
     return weight * (double)(judgments->query_offset[q + 1] - judgments->query_offset[q]);
 }
 
-/* Returns the factor that turns weights into integers, so that the order of queries does not
- * matter. It is 1 if all weights are whole numbers. Otherwise it is the power of two that brings
- * the largest weight into [2^39, 2^40). */
+/* Returns the factor by which weights are multiplied before they are rounded to integers, so that
+ * the order of queries does not matter. It is 1 without weights. Otherwise it is the power of two
+ * that brings the largest weight into [2^39, 2^40). */
 static double weight_scale(const struct rw_metric_kind *kind, const struct rw_judgments *judgments)
 {
     const double largest = judgments->most_weight[kind->by_document != 0];
@@ -696,7 +696,7 @@ enum {
 /* With gains up to 2^31, every sum of a metric fits into 128 bits. */
 static const double max_gain = 2147483648.0;
 
-/* Parses a number >= 0 that fills its line. `text` has no line end. */
+/* Parses a number from 0 to 2^31 that fills its line. `text` has no line end. */
 static int parse_gain(const char *text, double *gain)
 {
     const char *begin = text + strspn(text, " \t");
@@ -785,8 +785,8 @@ void rw_gain_rule_release(struct rw_gain_rule *rule)
     rule->n_table = 0;
 }
 
-/* Computes a label's gain. For an invalid label, it writes the reason to `wrong` and the gain is
- * 0. */
+/* Computes a label's gain and returns 1. For an invalid label, returns 0 and writes the reason to
+ * `wrong`. */
 static int gain_of(const struct rw_gain_rule *rule, double label, double *gain, char *wrong,
                    size_t size)
 {

@@ -81,9 +81,9 @@ int rw_gain_rule_spec(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const
                       char **out);
 void rw_gain_rule_release(struct rw_gain_rule *rule);
 
-/* Writes the gains of a data set's labels, [n_docs]. RW_ERR_DATA: the rule does not allow a
- * label (over 31 with exp; with a table, not a whole number or past its end). The message names
- * its document. */
+/* Writes the gains of a data set's labels, [n_docs]. RW_ERR_DATA: a label is below 0 or over
+ * 2^31, over 31 with exp, or with a table not a whole number or past its end. The message names its
+ * document. */
 int rw_gains(struct rw_ctx *ctx, const struct rw_gain_rule *rule, const struct rw_dataset *dataset,
              double *gains);
 
@@ -157,6 +157,7 @@ struct rw_metric_kind {
     int root;         /* values are squares; the result is the root of their mean */
     int ties_scratch; /* averaging over the orders of ties needs the scratch */
     enum rw_metric_device device;
+    /* what follows the name: nothing, "@k" or nothing, "@k", or ":P" */
     enum { RW_AT_NONE, RW_AT_OPTIONAL, RW_AT_REQUIRED, RW_AT_PERSISTENCE } at;
     /* Returns the value (squared if `root`), or NaN if the query is empty for this metric. */
     double (*query)(const struct rw_metric *metric, const struct rw_ranked_query *query);
@@ -189,12 +190,12 @@ struct rw_judgments {
     double *weight; /* [n_queries] weights of queries; NULL: all 1. With document weights, the mean
                        of the query's documents. */
     const double *doc_weight; /* [n_docs]; NULL: all 1; borrowed; for means over documents */
-    double max_gain;
-    double most_weight[2]; /* largest weight of a query, and largest weight times number of
-                              documents */
-    int leaves_out; /* 1: a score of RW_UNRANKED means that the ranking leaves the document out */
-    int is_shared;  /* 1: means are over all workers (rw_judgments_share) */
-    uint32_t longest;
+    double max_gain;          /* the largest gain; 0 if no metric uses gains */
+    double most_weight[2];    /* largest weight of a query, and largest weight times number of
+                                 documents */
+    int leaves_out;   /* 1: a score of RW_UNRANKED means that the ranking leaves the document out */
+    int is_shared;    /* 1: means are over all workers (rw_judgments_share) */
+    uint32_t longest; /* documents of the longest query */
 };
 /* Computes *judgments. The caller releases it, also after a failure. */
 int rw_judgments_init(struct rw_ctx *ctx, struct rw_judgments *judgments,
@@ -210,22 +211,25 @@ int rw_judgments_share(struct rw_ctx *ctx, struct rw_judgments *judgments);
  * `reversed`. */
 void rw_rank_query(const double *scores, uint32_t n, int reversed, uint32_t *order);
 
-/* The result of rw_metric_eval, which computes one metric over a set in parallel and exactly.
+struct rw_metric_result {
+    double mean;
+    /* queries in the mean, including empty ones that count 0 or 1; empty queries, 0 for means over
+     * documents */
+    uint32_t n_counted, n_empty;
+};
+/* Computes one metric over a set in parallel and exactly.
  * scores: [n_docs], finite. per_query: [n_queries] or NULL; the averaged values, or their roots
- * if the metric is a root, and NaN for queries that do not count. The result is a weighted mean,
+ * if the metric is a root, and NaN for queries that do not count. out->mean is a weighted mean,
  * NaN if no query counts. Empty queries are left out (skip) or count 0 or 1, by `empty`.
  * `reversed` breaks ties by reversed input order, to measure their effect. RW_ERR_DATA: a value
  * is too large to average, as rmse of huge scores is. */
-struct rw_metric_result {
-    double mean;
-    uint32_t n_counted, n_empty;
-};
 int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
                    const struct rw_judgments *judgments, const double *scores, enum rw_empty empty,
                    enum rw_ties ties, int reversed, double *per_query,
                    struct rw_metric_result *out);
 /* Evaluates with ties in input order, and writes to *moved the change of the mean if that order
- * is reversed, or 0 if the order of ties has no effect. moved: may be NULL. */
+ * is reversed. For averaged ties, for means over documents, and if no query counts, *moved is
+ * unchanged. moved: may be NULL. */
 int rw_metric_eval_ties(struct rw_ctx *ctx, const struct rw_metric *metric,
                         const struct rw_judgments *judgments, const double *scores,
                         enum rw_empty empty, enum rw_ties ties, double *per_query,
@@ -256,7 +260,7 @@ double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_
 
 /* Writes a line of conventions, for example "gain 2^l - 1, discount 1/log2(1 + rank), queries
  * without a relevant document left out". It mentions only conventions that affect one of the
- * metrics, the order of ties, and which labels are relevant. gains: may be NULL if no metric
+ * metrics. gains: may be NULL if no metric
  * uses them. is_qrels: the judgments come from a separate file. */
 void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
                             const struct rw_gain_rule *gains, enum rw_empty empty,
@@ -468,7 +472,8 @@ RW_HD double rw_mrr_of(const struct rw_metric *metric, const struct rw_ranked_qu
 }
 
 /* Writes to scratch[j], j = 0 .. most, the mean over all orders of the group of the product of
- * (1 - R) over its first j documents. It adds documents to the group one by one. A document
+ * (1 - R) over its first j documents, where R is the probability to stop at a document (rw_err_of).
+ * It adds documents to the group one by one. A document
  * added to i others is among the first j of i + 1 with probability j / (i + 1). All terms are
  * positive, so there is no cancellation. It takes n x most steps. */
 RW_HD void rw_mean_products(const struct rw_ranked_query *query, uint32_t begin, uint32_t end,
@@ -557,7 +562,7 @@ RW_HD double rw_logloss_of(const struct rw_metric *metric, const struct rw_ranke
 
 /* ---- the mean over queries ---- */
 
-/* Values and weights are integers in units of 2^-40; this is 1 / unit. */
+/* Values are summed as integers in units of 2^-40; this is 1 / unit. */
 #define RW_METRIC_UNIT 1099511627776.0
 /* From 2^80 on, a value is too large to average: it would be 2^120 units. */
 #define RW_METRIC_MOST 1208925819614629174706176.0
@@ -588,6 +593,7 @@ enum rw_dialect_ties {
     RW_PUT_LOW_FIRST, /* lower labels first */
     RW_PUT_HIGH_FIRST /* higher labels first */
 };
+/* Whether a program's metric has a cutoff. */
 enum rw_dialect_cut { RW_CUT_MAY, RW_CUT_MUST, RW_CUT_NEVER };
 /* How a program uses query weights. */
 enum rw_dialect_weights {
@@ -621,7 +627,7 @@ struct rw_dialect {
     const char *program; /* "LightGBM" */
     int float_scores;    /* scores are rounded to float before they are compared */
     int whole_labels;    /* labels must be whole numbers */
-    int gain_choice;     /* the user may choose the gain: 1 exp or linear, 2 also a table */
+    int gain_choice; /* gains that the user may choose: 0 none, 1 exp or linear, 2 also a table */
     const struct rw_dialect_metric *metric; /* [n_metrics] */
     int n_metrics;
 };
@@ -643,15 +649,15 @@ struct rw_dialect_value {
     double ties_moved; /* mean with reversed input order minus the mean; 0 if the order of ties has
                           no effect */
 };
-/* Computes the mean that the program prints.
- * `label_gain`: the gain that its user chose; NULL: its
- * default (RW_ERR_ARGUMENT if there is no choice). scores: [n_docs], finite. per_query:
- * [n_queries] or NULL, as in rw_metric_eval. RW_ERR_DATA: the program refuses a label. */
+/* Computes the mean that the program prints. label_gain: the gain that its user chose, or NULL for
+ * the default; ignored if the metric uses no gains or the row has an err_ceiling. scores: [n_docs],
+ * finite. per_query: [n_queries] or NULL, as in rw_metric_eval. RW_ERR_ARGUMENT: the program lacks
+ * the metric or the gain. RW_ERR_DATA: the program refuses a label. */
 int rw_dialect_eval(struct rw_ctx *ctx, const struct rw_dialect *dialect,
                     const struct rw_metric *metric, const char *label_gain,
                     const struct rw_dataset *dataset, const double *scores, double *per_query,
                     struct rw_dialect_value *out);
-/* Writes a line of the conventions that the program uses for the metric. */
+/* Writes a line of the conventions that the program uses for the metric. at: the cutoff, or 0. */
 void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_dialect_metric *row,
                             const char *label_gain, uint32_t at, const struct rw_dataset *dataset,
                             char *buffer, size_t size);

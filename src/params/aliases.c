@@ -1,6 +1,6 @@
-/* Names of options, parameters and values in other programs (LightGBM, XGBoost, CatBoost,
- * RankLib), with the Rankwood names or the reason why there is no counterpart. Hints in messages
- * use this table. */
+/* Names of options, parameters and values in other programs, such as LightGBM, XGBoost,
+ * CatBoost and RankLib, with the Rankwood names or the reason why there is no counterpart. Hints in
+ * messages use this table. */
 #include <string.h>
 
 #include "base/ctx.h"

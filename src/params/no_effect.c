@@ -233,8 +233,8 @@ static int judge(struct judging *j, int at)
 int rw_params_drop_idle(struct rw_ctx *ctx, struct rw_params *params, const struct rw_facts *facts)
 {
     struct judging j = {.ctx = ctx, .params = params, .facts = facts};
-    /* judged first, since conditions by name depend on them: the objective, its variants and the
-     * metrics */
+    /* judged first, since conditions by name depend on them: the objective, its variants, the
+     * metrics, and the parameters that draw random numbers */
     static const enum rw_param_at first[] = {RW_AT_PARAM_delta,
                                              RW_AT_PARAM_pairs,
                                              RW_AT_PARAM_metric,

@@ -350,8 +350,9 @@ const struct rw_eval_params *rw_params_eval(struct rw_params *params)
 
 /* ---- values from text ---- */
 
-/* Writes a hint for an invalid value: the counterpart of another program's value, or a suggested
- * 0 for a word. "": no suggestion. "YetiRank:mode=DCG" is looked up without its parameters. */
+/* Writes a hint for an invalid value: the counterpart of another program's value, the row's
+ * word for 0, or the value in lower case if that is a word. "": no suggestion.
+ * "YetiRank:mode=DCG" is looked up without its parameters. */
 static void value_hint(const struct rw_param_row *param, const char *value, char *hint, size_t size)
 {
     const struct rw_param_info *info = &param->info;

@@ -49,9 +49,9 @@ struct rw_params {
     struct rw_arena arena;            /* owns the texts, including replaced ones */
 };
 
-/* Returns the objective that trains with these parameters, a row of the table or its variant,
- * and fills its rule. */
+/* Returns the objective that trains with these parameters, a row of the table or its variant. */
 const struct rw_objective *rw_params_objective(const struct rw_params *params);
+/* Like rw_params_objective. Also fills the rule of the objective. */
 const struct rw_objective *rw_params_objective_rule(const struct rw_params *params,
                                                     struct rw_objective_rule *rule);
 /* Parses a number of bytes such as "800M" (800 million), with suffix K, M, G or T or without a
