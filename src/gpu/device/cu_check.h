@@ -6,9 +6,9 @@
 
 #include "base/ctx.h"
 
-/* Reports a CUDA error. The message names the operation that failed and, if memory ran out, the
- * free memory. Returns RW_ERR_MEMORY if memory ran out, RW_ERR_UNSUPPORTED if this GPU or driver
- * can never do it, else RW_ERR_MACHINE. */
+/* Reports a CUDA error. The message names the operation that failed and, if device memory ran out,
+ * the free memory, if it is known. Returns RW_ERR_MEMORY if memory ran out, RW_ERR_UNSUPPORTED if
+ * this GPU or driver will always report the error, else RW_ERR_MACHINE. */
 int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what);
 
 #define RW_CU(ctx, call)                                     \

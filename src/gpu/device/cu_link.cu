@@ -1,7 +1,8 @@
 /* Measures the rate of the link to host memory. The kernel reads it as histograms read
  * host-resident rows (gpu/hist/hist_lanes_far.cu), so it measures the rate that they can reach.
  *
- * Decomposition: a warp reads rows of ROW_BYTES, UNROLL of them at a time, and one row in STEP. */
+ * Decomposition: a warp reads rows of RW_LINK_ROW_BYTES, UNROLL of them at a time, and only one row
+ * in RW_LINK_STEP. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/device.h"

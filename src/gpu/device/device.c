@@ -1,5 +1,5 @@
-/* A GPU (gpu/device/device.h): finding and opening it, its memory, streams and events, and measured
- * rates of its memory and link. A cache keeps device data from one call for the next. */
+/* A GPU (gpu/device/device.h): finding and opening it, its memory, streams and events, the rates of
+ * its memory and of the link to the host, the device-memory cache, transfers, tables and pipes. */
 #include "gpu/device/device.h"
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@ enum { LEAST_MAJOR = 7, LEAST_MINOR = 5 };
 /* Memory that CUDA itself uses on a GPU per process, approximately. */
 #define CONTEXT_BYTES ((size_t)600000000)
 
-/* Returns 1 if this GPU or driver can never do it. */
+/* Returns 1 for errors that this GPU or driver will always report. */
 static int is_unsupported(cudaError_t error)
 {
     return error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver ||
@@ -30,8 +30,8 @@ static int is_unsupported(cudaError_t error)
     "\nhint: if other programs use the memory, another GPU ('--device cuda:N') or the CPU " \
     "('--device cpu') trains the same model"
 
-/* Reports a lack of memory. needed: bytes that `what` requested; 0: unknown. is_open: the device is
- * the thread's current one. */
+/* Reports a lack of device memory. needed: bytes that `what` requested; 0: unknown. is_open: the
+ * device is the thread's current one. */
 static int fail_full(struct rw_ctx *ctx, int number, int is_open, size_t needed, const char *what)
 {
     size_t free_bytes = 0, all_bytes = 0;
@@ -83,8 +83,9 @@ static int describe(struct rw_ctx *ctx, const struct cudaDeviceProp *properties,
     return rw_device_stream(ctx, &device->arena, 0, &device->stream);
 }
 
-/* Prints a notice, once per process, that the first kernel will wait for the driver's compiler,
- * unless the driver's cache has the kernels. */
+/* If the build has no machine code for this GPU, prints a notice, once per process, that the driver
+ * compiles the kernels at their first use. Also prints it if the driver's cache already has
+ * them. */
 static void announce_compilation(struct rw_ctx *ctx, const struct cudaDeviceProp *properties)
 {
     static atomic_flag is_announced = ATOMIC_FLAG_INIT;
@@ -261,8 +262,8 @@ double rw_device_bandwidth(const struct rw_device *device)
 }
 
 /* Returns the oldest driver that runs all programs of a CUDA major version, by NVIDIA's "CUDA
- * Compatibility". If the GPU is newer than all GPUs that the kernels were compiled for, the driver
- * must be as new as the build's CUDA, to compile the kernels. */
+ * Compatibility". Returns 0 if it is unknown. If the GPU is newer than all GPUs that the kernels
+ * were compiled for, the driver must be as new as the build's CUDA, to compile the kernels. */
 static int oldest_driver(int runtime)
 {
     static const struct {
@@ -385,7 +386,7 @@ int rw_device_find(int number, struct rw_device_facts *out)
     return 1;
 }
 
-/* Measures how fast the device reads host memory. */
+/* ---- measuring how fast the device reads host memory ---- */
 enum { RUNS = 5 };
 #define COPIED_BYTES   ((size_t)1 << 25)
 #define GATHERED_BYTES ((size_t)1 << 30)
@@ -411,7 +412,9 @@ static int gather(void *user)
     return RW_OK;
 }
 
-/* Times reads of host memory. from_bytes: size of that memory; bytes: read per run. */
+/* Times RUNS runs of `run`, which reads host memory. from_bytes: size of that memory. bytes: read
+ * per run. to_bytes: size of the device memory that it writes. *rate: bytes per second, by the
+ * median. */
 static int time_link(const struct rw_device *device, size_t from_bytes, size_t bytes,
                      size_t to_bytes, int (*run)(void *user), double *rate)
 {
@@ -443,10 +446,12 @@ int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathe
                      rw_cuda_link_bytes(device->n_multiprocessors), gather, gathered);
 }
 
+/* ---- the device-memory cache ---- */
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct rw_device_cache *cached;
 
-/* Removes an entry. The caller holds the mutex. */
+/* Removes an entry from the list and frees it. The caller holds the mutex. */
 static void drop_entry(struct rw_device_cache *entry)
 {
     struct rw_device_cache **at = &cached;
@@ -676,7 +681,7 @@ int rw_device_table(struct rw_device_tables *tables, void *d, const void *from, 
 
 struct slot {
     void *stream;  /* a cudaStream_t */
-    void *copied;  /* a cudaEvent_t: the last copy out of `pinned` is done */
+    void *copied;  /* a cudaEvent_t: the last copy from the host to d_chunk is complete */
     void *pinned;  /* [chunk_bytes]; allocated at its first use */
     void *d_chunk; /* [chunk_bytes] */
 };

@@ -1,4 +1,5 @@
-/* The interface to a GPU: choosing one, its properties, streams, memory, copies and NCCL. */
+/* The interface to GPUs: opening one, its properties and tuning constants, streams, memory, the
+ * device-memory cache, transfers, and workers connected by NCCL. */
 #pragma once
 
 #include <stddef.h>
@@ -16,54 +17,58 @@ struct rw_tuning_row;
 
 struct rw_device {
     struct rw_ctx *ctx; /* borrowed; failures are reported there */
-    int number;
+    int number;         /* of the GPU among those that CUDA reports, from 0 */
     char name[128];
     const struct rw_tuning_row *tuning; /* a constant of device_tuning.c */
-    /* The number that it has, or less if a tuning row is forced. */
+    /* These three are as the GPU reports them, or less if a tuning row is forced. */
     int n_multiprocessors;
     int n_threads;         /* threads that a multiprocessor holds at once */
     size_t shared_bytes;   /* largest shared memory of a block */
     struct rw_arena arena; /* memory and streams that exist as long as the device */
     void *stream;          /* a cudaStream_t */
     struct rw_transfer_counts *counts;
-    /* Other workers, without which enqueued work may never complete: rw_nccl_watch is called from
-     * time to time during waits, which end with its failure. NULL: none. Borrowed. */
+    /* The NCCL communicator of the workers, or NULL. Enqueued work may never complete if another
+     * worker has ended. So waits for the device call rw_nccl_watch from time to time, and fail if
+     * it does. Borrowed. */
     struct rw_comm *comm;
 };
 
-/* Opens a device. Fails with RW_ERR_UNSUPPORTED if there is no such device or it is too old for the
- * kernels, and with RW_ERR_ARGUMENT if RANKWOOD_TUNING names no row. */
+/* Opens a device and makes it the thread's current one. Fails with RW_ERR_UNSUPPORTED if there is
+ * no such device or it is too old for the kernels, and with RW_ERR_ARGUMENT if RANKWOOD_TUNING
+ * names no row. rw_device_close ignores NULL. */
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out);
 void rw_device_close(struct rw_device *device);
 
-/* Allocates device memory. The error message states the needed and the free memory. Free it with
- * rw_device_free, which ignores NULL. */
+/* Allocates memory on the thread's current device. If it runs out, first frees unused entries of
+ * the device-memory cache. The error message states the needed and, if known, the free memory. Free
+ * the memory with rw_device_free, which ignores NULL. */
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_device_free(void *p);
-/* Make a stream or an event, which the arena frees with its memory. urgent: the stream has priority
- * over others. timed: the event records the time. */
+/* Make a stream or an event on the thread's current device. The arena frees it. urgent: the stream
+ * has priority over others. timed: the event records the time. */
 int rw_device_stream(struct rw_ctx *ctx, struct rw_arena *arena, int urgent, void **out);
 int rw_device_event(struct rw_ctx *ctx, struct rw_arena *arena, int timed, void **out);
+/* Like rw_device_alloc, but the memory is freed with the arena. */
 int rw_device_alloc_in(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t bytes);
 /* Returns the free memory of a device; 0 if it is unknown, and without CUDA. */
 uint64_t rw_device_free_bytes(int number);
 /* Measures the bytes per second of a plain copy from page-locked memory to the device. */
 int rw_device_link_rate(const struct rw_device *device, double *rate);
-/* Opens the device and measures the same. Also measures the rate at which a kernel reads rows of
- * 128 bytes of page-locked memory, at a fixed distance from each other. */
+/* Opens the device and measures the same as `copied`. `gathered` is the bytes per second at which a
+ * kernel reads rows of 128 bytes of page-locked memory, one in RW_LINK_STEP. */
 int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathered);
 /* Returns the bytes per second of the device's memory, from its clock and bus width. Returns
  * RW_TUNE_PLAN_BANDWIDTH if the device does not report them. */
 double rw_device_bandwidth(const struct rw_device *device);
-/* Measures the milliseconds that `run` takes on the stream, by events: the median of n_runs after
- * one warm-up. */
+/* Measures the milliseconds that `run` takes on the stream, by events: the median, the shortest and
+ * the longest of n_runs runs (1 to 1000) after one warm-up. */
 int rw_device_time(const struct rw_device *device, int n_runs, int (*run)(void *user), void *user,
                    double *median_ms, double *least_ms, double *most_ms);
 /* The same for one run, without a warm-up. */
 int rw_device_time_once(const struct rw_device *device, int (*run)(void *user), void *user,
                         double *ms);
 
-/* Facts about CUDA, its driver and each GPU, for people to read. No device is opened. */
+/* Facts about CUDA and its driver, for people to read. No device is opened. */
 struct rw_cuda_facts {
     /* CUDA runtime that the program was built with, 13000 for 13.0; 0: built without CUDA. */
     int runtime;
@@ -74,72 +79,75 @@ struct rw_cuda_facts {
     char why_not[256]; /* why no GPU can be used; "" if one can */
 };
 void rw_cuda_find(struct rw_cuda_facts *out);
-/* Checks that there is a usable GPU of this number. The message is the one that `doctor` prints. */
+/* Checks that CUDA can be used and that there is a GPU of this number. Fails with
+ * RW_ERR_UNSUPPORTED and a message that states the reason. */
 int rw_device_check_cuda(struct rw_ctx *ctx, int number);
-/* Reads a GPU's memory through NVIDIA's library, which works even if CUDA cannot start on the GPU;
- * 0: unknown. */
+/* Reads a GPU's free and total memory through NVIDIA's management library (NVML), which works even
+ * if CUDA cannot start on the GPU. Returns 1, or 0 if they are unknown. */
 int rw_device_memory(int number, size_t *free_bytes, size_t *all_bytes);
 int rw_cuda_runtime(void); /* facts.runtime, without calling the driver */
 
+/* Facts about a GPU, for people to read. */
 struct rw_device_facts {
     char name[128];
     int major, minor; /* compute capability */
     uint64_t memory_bytes;
     int n_multiprocessors;
     uint64_t shared_bytes; /* largest shared memory of a block */
-    /* The row of device_tuning.c; NULL: RANKWOOD_TUNING names no row. */
+    /* The name of its row in device_tuning.c; NULL: RANKWOOD_TUNING names no row. */
     const char *tuning;
-    int is_tuning_measured;          /* 1: measured on such a GPU */
+    int is_tuning_measured;          /* 1: the row was measured */
     int clock_mhz, memory_clock_mhz; /* highest clocks; 0: unknown */
     int is_mig;                      /* 1: a MIG part of a GPU, which is a separate device */
 };
-/* Writes the facts of a device. Returns 0 if there is no such device. */
+/* Writes the facts of a device, without opening it. Returns 1, or 0 if there is no such device. */
 int rw_device_find(int number, struct rw_device_facts *out);
 
-/* Launch constants that depend on the GPU; tuning.h has the others. The table has one row per
- * compute capability, and one for newer GPUs. The numbers of multiprocessors, and the sizes of
- * shared memory and device memory, come from the device rather than the row. No row changes a
- * result.
+/* Launch constants that depend on the GPU; tuning.h has the others. Each row of the table serves
+ * the compute capabilities from its own up to that of the next row; the last serves all newer GPUs.
+ * The numbers of multiprocessors, and the sizes of shared memory and device memory, come from the
+ * device. A row limits the former two only if it is forced. No row changes a result.
  *
- * To measure a row on its GPU, add its line to the table in device_tuning.c, with is_measured 1.
- * Put the measurements in the comment there. docs/reference/devices.md lists the rows, and
- * tests/gpu.sh forces each of them. */
-/* Names a row, which is then used on any GPU. */
+ * After measuring on a GPU, change its row in device_tuning.c, or add one, with is_measured 1. Put
+ * the measurements in the comment there. docs/reference/devices.md lists the rows, and tests/gpu.sh
+ * forces each of them. */
+/* The environment variable that forces a row: the row that it names is used on any GPU. */
 #define RW_TUNING_VARIABLE "RANKWOOD_TUNING"
 
 struct rw_tuning_row {
     const char *name; /* its lowest compute capability; or "newer" */
-    /* The same as 10 * major + minor. A row ends where the next one begins. */
+    /* That capability as 10 * major + minor. A row ends where the next one begins. */
     int from;
     int is_measured; /* 0: derived, as device_tuning.c explains */
-    /* The smallest common GPU of the row. If the row is forced on a larger GPU, only this much of
-     * it is used. 0: all. */
+    /* The smallest common GPU of the row, in three numbers. If the row is forced on a larger GPU,
+     * only this much of it is used. 0: all of it. */
     int n_multiprocessors;
     int n_threads;       /* threads that a multiprocessor holds at once */
     size_t shared_bytes; /* largest shared memory of a block */
     /* Largest number of nodes that the grower requests at once. */
     int growth_batch;
-    /* Blocks per multiprocessor: of 256 threads that quantise; and of a search's warps, beyond
-     * which features share fewer warps. */
+    /* Blocks per multiprocessor. quantise_blocks: blocks of 256 threads that quantise.
+     * split_blocks: blocks of a search; if it would need more, its features share fewer warps. */
     int quantise_blocks, split_blocks;
 };
 
 /* Returns a row by index; NULL after the last. */
 const struct rw_tuning_row *rw_tuning_row_at(int i);
 
-/* Properties of a GPU. rw_tuning_find reduces them to those that are used. */
+/* Properties of a GPU. If a row is forced, rw_tuning_find reduces them to those of the row. */
 struct rw_tuning_facts {
     int capability; /* 10 * major + minor */
     int n_multiprocessors, n_threads;
     size_t shared_bytes;
 };
-/* Finds the row of the capability, or the row that RANKWOOD_TUNING names, which reduces *facts.
- * *row is a constant. Fails with RW_ERR_ARGUMENT if there is no such row. */
+/* Finds the row of the capability. If RANKWOOD_TUNING is set and not empty, finds the row that it
+ * names and reduces *facts. *row is a constant. Fails with RW_ERR_ARGUMENT if no row has that
+ * name. */
 int rw_tuning_find(struct rw_ctx *ctx, struct rw_tuning_facts *facts,
                    const struct rw_tuning_row **row);
 
-/* Returns 1 if names like "sm_80 sm_90 compute_90" include machine code for GPUs of this
- * capability. Otherwise the driver compiles kernels at their first use. */
+/* Returns 1 if archs, such as "sm_80 sm_90 compute_90", include machine code for GPUs of this
+ * capability. If they do not, the driver compiles kernels at their first use. */
 int rw_has_gpu_code(const char *archs, int major, int minor);
 
 /* ---- the device-memory cache ----
@@ -152,19 +160,20 @@ struct rw_device_cache {
     /* The address of the owner's pointer to the entry, which is set to NULL when the entry is
      * freed. */
     void **owner;
-    int device, n_users;
+    int device, n_users; /* the device's number; trainings that use the entry now */
     void (*free)(struct rw_device_cache *entry);
 };
 
-/* Puts an entry back, or gives a new one to `owner`, which must exist longer than the entry. If the
- * owner has a different entry, the new one is freed. */
+/* Puts back an entry that was taken, or gives a new one to `owner`, a pointer that must exist
+ * longer than the entry. If *owner has a different entry, the new one is freed. */
 void rw_device_cache_leave(struct rw_device_cache *entry, void **owner);
-/* Takes the owner's entry if `serves` accepts it; it then stays until it is put back. Otherwise
- * returns NULL, and frees the entry if it is unused. */
+/* Takes the owner's entry if `serves` accepts it; the entry is then not freed until it is put back.
+ * Otherwise returns NULL, and frees the owner's entry, if there is one and it is unused. */
 struct rw_device_cache *rw_device_cache_take(void **owner,
                                              int (*serves)(const struct rw_device_cache *entry,
                                                            const void *user),
                                              const void *user);
+/* Frees the owner's entry, if there is one. It must be unused. */
 void rw_device_cache_drop(void **owner);
 /* Frees unused entries on this device. Returns 1 if it freed any. */
 int rw_device_cache_drop_unused(int device);
@@ -172,43 +181,47 @@ int rw_device_cache_drop_unused(int device);
 /* ---- launchers of cu_link.cu ---- */
 enum { RW_LINK_ROW_BYTES = 128, RW_LINK_STEP = 4 };
 
-/* Returns the bytes of d_to. */
+/* Returns the bytes of d_to, memory of rw_cuda_link_gather on the device. */
 size_t rw_cuda_link_bytes(int n_multiprocessors);
-/* Reads n_rows rows, one in RW_LINK_STEP. from: page-locked. Returns a cudaError_t. */
+/* Reads n_rows rows of RW_LINK_ROW_BYTES, one in RW_LINK_STEP. from: page-locked. Returns a
+ * cudaError_t. */
 int rw_cuda_link_gather(const void *from, uint64_t n_rows, int n_multiprocessors, void *d_to,
                         void *stream);
 
 /* ---- transfers ----
  *
- * Copies between host and device, and the host's waits for them, use these functions. They count
- * the copies.
+ * Functions that copy between host and device, count the copies, and wait for the device. Only
+ * gpu/hist copies small tables by itself.
  *
- * Plain copies use the device's stream, and wait; those of pinned memory do not wait. A pipe sends
- * data in chunks over several streams. Each stream has a pinned buffer on the host and a buffer on
- * the device. So one chunk is copied while the kernels of another run (Milic et al., "Parallelizing
- * general histogram application for CUDA architectures", section IV-G). */
+ * Plain copies use the device's stream, and wait; the functions named _pinned, for page-locked
+ * (pinned) memory, do not wait. A pipe sends data in chunks over several streams. Each stream has a
+ * pinned buffer on the host and a buffer on the device. So one chunk is copied while the kernels of
+ * another run (Milic et al., "Parallelizing general histogram application for CUDA architectures",
+ * section IV-G). */
 /* Counts since the device was opened. One thread at a time may use a device. */
 struct rw_transfer_counts {
-    uint64_t copies; /* between host and device, in both directions */
-    uint64_t bytes_to_device, bytes_to_host;
+    uint64_t copies;                         /* in both directions; replies are not counted */
+    uint64_t bytes_to_device, bytes_to_host; /* of copies, and of replies (rw_transfer_await) */
 };
 
 /* Copy through the device's stream, and wait. The host's memory may be of any kind. 0 bytes: they
  * do nothing. */
 int rw_transfer_write(const struct rw_device *device, void *d_to, const void *from, size_t bytes);
 int rw_transfer_read(const struct rw_device *device, void *to, const void *d_from, size_t bytes);
-/* Copy through the device's stream without waiting. The host's memory must be pinned, and must not
- * change until rw_transfer_wait returns. */
+/* Copy through the device's stream without waiting. The host's memory must be pinned. Until
+ * rw_transfer_wait returns, it must not be changed and, after a read, not be used. */
 int rw_transfer_write_pinned(const struct rw_device *device, void *d_to, const void *from,
                              size_t bytes);
 int rw_transfer_read_pinned(const struct rw_device *device, void *to, const void *d_from,
                             size_t bytes);
-/* Waits until all work on the device's stream is complete. Reports errors of kernels. */
+/* Waits until all work on the device's stream is complete. Fails if a kernel failed, or if
+ * rw_nccl_watch fails. */
 int rw_transfer_wait(const struct rw_device *device);
 
-/* Waits until kernels have written `value` to each of n words of page-locked memory. The distance
- * between words is `step`, and the reply has `bytes` bytes in all. This takes less time than a copy
- * and a wait for the stream. Work that was enqueued before those kernels is complete then, too. */
+/* A reply: kernels write `value` to each of n words of page-locked memory, at a distance of `step`
+ * words. `bytes` is the size of the reply with all other data, for the counts. rw_transfer_await
+ * waits for the words. This takes less time than a copy and a wait for the stream. Work that was
+ * enqueued before those kernels is complete then, too. */
 struct rw_transfer_reply {
     const uint32_t *word; /* [n * step] */
     size_t step, n, bytes;
@@ -220,10 +233,12 @@ int rw_transfer_await(const struct rw_device *device, const struct rw_transfer_r
  * ignores NULL. */
 int rw_transfer_pinned_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_transfer_pinned_free(void *p);
-/* The same, freed with the arena. out: the address of a pointer. */
+/* Like rw_transfer_pinned_alloc, but the memory is freed with the arena. out: the address of a
+ * pointer. */
 int rw_transfer_pinned_in(struct rw_ctx *ctx, struct rw_arena *arena, void *out, size_t bytes);
 
-/* Copies with the context's threads. Used to fill pinned buffers. */
+/* Copies from host memory to host memory with the context's threads. Used to fill pinned
+ * buffers. */
 void rw_transfer_copy_host(struct rw_ctx *ctx, void *to, const void *from, size_t bytes);
 
 /* ---- Tables ---- */
@@ -234,7 +249,7 @@ struct rw_device_tables {
     struct rw_ctx *ctx;             /* borrowed */
     const struct rw_device *device; /* borrowed, or NULL */
     struct rw_arena arena;
-    uint64_t bytes;
+    uint64_t bytes; /* of all tables so far */
 };
 
 /* Allocates a table of `bytes` bytes. d: the address of a pointer, which is set to it. from: its
@@ -248,12 +263,13 @@ int rw_device_table(struct rw_device_tables *tables, void *d, const void *from, 
 
 enum { RW_TRANSFER_MOST_STREAMS = 8 };
 
-/* A chunk. Its data has arrived when work that is enqueued on `stream` runs. */
+/* A chunk on the device. Its data has arrived when work runs that was enqueued on `stream` by the
+ * rw_transfer_use_fn. */
 struct rw_transfer_chunk {
     /* Aligned to 256 bytes. Valid until this stream's next chunk. */
     const void *d_data;
     size_t bytes;
-    uint64_t offset; /* bytes that went through the pipe before, since rw_transfer_pipe_begin */
+    uint64_t offset; /* bytes of earlier chunks since rw_transfer_pipe_begin */
     /* Index of the pipe's stream, 0 to n_streams - 1; for separate scratch. */
     uint32_t place;
     void *stream;     /* a cudaStream_t */
@@ -265,8 +281,9 @@ typedef int (*rw_transfer_use_fn)(void *user, const struct rw_transfer_chunk *ch
 
 struct rw_transfer_pipe;
 
-/* Makes a pipe. chunk_bytes: size of a chunk, at least 1. n_streams: 2 or more overlap copies and
- * kernels; 1 does not. ctx and device are borrowed while the pipe exists. */
+/* Makes a pipe. chunk_bytes: largest size of a chunk, at least 1. n_streams: 1 to
+ * RW_TRANSFER_MOST_STREAMS; 2 or more overlap copies and kernels, 1 does not. The device is
+ * borrowed while the pipe exists. */
 int rw_transfer_pipe_new(const struct rw_device *device, size_t chunk_bytes, uint32_t n_streams,
                          struct rw_transfer_pipe **out);
 /* Waits for all chunks, and frees the pipe. Ignores NULL. */
@@ -275,11 +292,12 @@ void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe);
 /* Begins a transfer: later chunks follow all work on the device's stream so far. Offsets restart at
  * 0. */
 int rw_transfer_pipe_begin(struct rw_transfer_pipe *pipe);
-/* Returns a pinned buffer of chunk_bytes for the caller to fill. Waits until its last copy is
- * complete. */
+/* Returns a pinned buffer of chunk_bytes for the caller to fill with the next chunk. Waits until
+ * the buffer's last copy is complete. */
 int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk);
-/* Sends a chunk, and enqueues the work on it. from: page-locked memory. It is the buffer of
- * rw_transfer_pipe_room, or memory that does not change until the pipe's work is complete. */
+/* Sends a chunk of at most chunk_bytes, and calls `use` to enqueue the work on it. from:
+ * page-locked memory. It is the buffer of rw_transfer_pipe_room, or memory that does not change
+ * until the pipe's work is complete. */
 int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_t bytes,
                           rw_transfer_use_fn use, void *user, const void *note);
 /* Ends a transfer: later work on the device's stream follows all chunks. It does not wait;
@@ -292,12 +310,12 @@ int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe);
  * run time, so the program is not linked to it. Its documentation
  * (docs.nvidia.com/deeplearning/nccl) describes it under "API" and "types".
  *
- * NCCL waits for workers that have ended. So all waits are bounded. The start has a time limit. For
- * enqueued work, each wait for the device calls rw_nccl_watch from time to time. */
+ * NCCL would wait for ever for a worker that has ended. So all waits are bounded. The start has a
+ * time limit. For enqueued work, each wait for the device calls rw_nccl_watch from time to time. */
 /* Connects the GPUs. All workers of the context's communicator call it, each with its device, on
  * the thread that uses the device. Fails with RW_ERR_UNSUPPORTED on all of them if a worker has no
- * NCCL or two share a GPU. NVLink multicast stays off unless NCCL_NVLS_ENABLE is set.
- * RANKWOOD_NCCL=FILE names the library. */
+ * NCCL or two share a GPU, and with RW_ERR_MACHINE if NCCL fails or does not start in time. NVLink
+ * multicast stays off unless NCCL_NVLS_ENABLE is set. RANKWOOD_NCCL=FILE names the library. */
 int rw_nccl_open(struct rw_ctx *ctx, const struct rw_device *device, struct rw_comm **out);
 
 /* Checks a wait that has taken waited_s seconds. Fails with RW_ERR_MACHINE once a worker is known

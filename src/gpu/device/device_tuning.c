@@ -10,16 +10,16 @@
  * 16 | 24 | 32 | 64 nodes, since larger batches have too many useless speculative splits. Eight
  * blocks that quantise are one wave there. Searches were not measured.
  *
- * The other rows are derived. Their blocks per multiprocessor are proportional to its number of
- * threads. A batch saves waits, which take the same time everywhere, and wastes memory bandwidth.
- * So the best batch grows as the square root of the bandwidth. It is 24 at 4.8 TB/s. The bandwidths
- * in TB/s are 0.32 (T4), 1.6 (A100), 0.3 to 1.0 (8.6 and 8.9), 8 (B200) and 0.45 to 1.8 (12.0). The
+ * The row "newer" has the same constants. The other rows are derived. Their blocks per
+ * multiprocessor are proportional to the number of threads of a multiprocessor. A larger batch
+ * saves waits, which take the same time everywhere, and wastes memory bandwidth. So the best batch
+ * is assumed to grow as the square root of the bandwidth, from 24 at 4.8 TB/s. The bandwidths in
+ * TB/s are 0.32 (T4), 1.6 (A100), 0.3 to 1.0 (8.6 and 8.9), 8 (B200) and 0.45 to 1.8 (12.0). The
  * GPUs that forced rows represent are T4, A100, RTX 3060, H200, B200 and RTX 5060. */
 #define MEASURED 1
 #define DERIVED  0
 static const struct rw_tuning_row rows[] = {
-    /* Columns: multiprocessors, threads and bytes of a forced row; batch, blocks that quantise,
-     * blocks that search. */
+    /* The columns are the members of struct rw_tuning_row, in their order. */
     {"7.5", 75, DERIVED, 40, 1024, 64 * 1024, 6, 4, 4},
     {"8.0", 80, DERIVED, 108, 2048, 163 * 1024, 14, 8, 9},
     {"8.6", 86, DERIVED, 28, 1536, 99 * 1024, 8, 6, 6},

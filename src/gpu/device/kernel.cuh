@@ -1,9 +1,10 @@
-/* Helpers for kernels: launches that overlap, grids, and random numbers.
+/* Helpers for kernels: launches that overlap, grids, error checks, reductions over a warp, and
+ * random numbers.
  *
- * Launches can begin while the launch before them in the stream ends. Before
- * wait_for_launch_before(), such a kernel must not touch memory that the launch before writes.
- * After it, the kernel must read that memory without __ldg, which is only for memory that does not
- * change while the kernel runs. */
+ * A launch by launch_after can begin while the launch before it in the stream ends. Before
+ * wait_for_launch_before(), its kernel must not touch memory that the launch before writes. After
+ * it, the kernel must read that memory without __ldg, which is only for memory that does not change
+ * while the kernel runs. */
 #pragma once
 
 #include <atomic>
@@ -74,7 +75,7 @@ static int launch_grid(void (*kernel)(TYPES...), dim3 grid, unsigned threads, vo
 
 /* Returns true if a launch may begin while the one before it ends. Kernels that were compiled for
  * older GPUs do not wait, so it returns false for them on a newer GPU. The answer is found once per
- * device, since all kernels were compiled for the same GPUs. */
+ * device and template instance, since all kernels were compiled for the same GPUs. */
 template <class KERNEL> static bool launches_overlap(int device, KERNEL *kernel)
 {
     static std::atomic<int8_t> known[MOST_DEVICES]; /* 0: not yet; 1: no; 2: yes */
@@ -129,7 +130,7 @@ static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block,
                                                        : RW_MULTIPROCESSOR_THREADS / (threads))
 
 /* Return the sum, modulo 2^32, and the largest value over a whole warp, in all lanes. They take one
- * instruction from 8.0 on. */
+ * instruction from compute capability 8.0 on. */
 __device__ __forceinline__ uint32_t rw_warp_add(uint32_t v)
 {
 #if __CUDA_ARCH__ >= 800

@@ -12,7 +12,7 @@
 
 #include "gpu/device/cu_check.h"
 
-enum { BEGIN_S = 60, WAIT_S = 25 }; /* upper limits in seconds */
+enum { BEGIN_S = 60, WAIT_S = 25 }; /* upper limits, in seconds, for the start and for a wait */
 
 /* ---- the library ---- */
 
@@ -97,7 +97,8 @@ int rw_nccl_find(char *text, size_t size)
 
 /* ---- the functions of the communicator ----
  *
- * `user` is NCCL's communicator; NULL: it was given up. */
+ * They are those of struct rw_comm_functions. `user` is NCCL's communicator; NULL: it was given
+ * up. */
 
 static int type_of(enum rw_comm_type type)
 {
@@ -161,7 +162,7 @@ int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s)
 
 /* ---- the beginning ---- */
 
-/* The work of a separate thread, since it may never end. */
+/* The start of NCCL, in a separate thread, since it may never end. */
 struct beginning {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -228,8 +229,8 @@ static void *begin(void *user)
     return NULL;
 }
 
-/* Waits for the thread, unless a worker has failed. Returns 1 if it is done; otherwise the thread
- * is left alone. */
+/* Waits for the thread, at most BEGIN_S seconds and while no worker has failed. Returns 1 if the
+ * thread is done. Otherwise it sets is_left, and the thread frees `b` when it ends. */
 static int await(struct rw_ctx *ctx, struct beginning *b)
 {
     enum { LOOKS_A_SECOND = 20 };

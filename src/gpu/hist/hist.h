@@ -169,9 +169,9 @@ enum rw_hist_far_event { RW_FAR_BEGUN, RW_FAR_ORDERED, RW_FAR_GATHERED, RW_FAR_A
 /* The least piece_bytes: enough for 64 nodes and about 50 documents with rows of 128 bytes. */
 enum { RW_HIST_FAR_LEAST_BYTES = 8192 };
 
-/* rw_hist_far_bytes returns the bytes of device memory for two pieces, and for the order and the
- * table of n_docs documents. rw_hist_far_open divides d_memory, and makes the other resources.
- * d_memory has that size and is aligned to 256 bytes. `bytes` becomes out->bytes, the counter. */
+/* The first function returns the bytes of device memory for two pieces, and for the order and the
+ * table of n_docs documents. The second divides d_memory, which has that size and is aligned to 256
+ * bytes, and makes the other resources. Its argument `bytes` becomes the counter out->bytes. */
 uint64_t rw_hist_far_bytes(uint64_t piece_bytes, uint32_t n_docs, int log_window);
 int rw_hist_far_open(struct rw_ctx *ctx, void *d_memory, uint64_t piece_bytes, uint32_t n_docs,
                      int log_window, uint64_t *bytes, struct rw_hist_far *out);
