@@ -46,8 +46,8 @@ int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *functions, v
     return RW_OK;
 }
 
-/* Returns the exit status for rw_comm.close, which is that of the program: 1, or 3 if a retry may
- * help. */
+/* Returns the argument for rw_comm.close: 0 if there is no failure, or all workers know it.
+ * Otherwise the exit status of the program, 1, or 3 if a retry may help. */
 static int exit_status(const struct rw_comm *comm)
 {
     if (!comm->has_failed || comm->all_know)
@@ -114,7 +114,8 @@ static int begin_call(struct rw_ctx *ctx, size_t bytes)
     return comm->knows_cause ? comm->failure : status_of(ctx, 1);
 }
 
-/* Returns 1 if there is nothing to send. A single worker receives its own bytes. */
+/* Returns 1 if nothing must be sent: there are no bytes, or this is the only worker, which receives
+ * its own bytes. */
 static int copy_if_alone(const struct rw_ctx *ctx, const void *send, void *recv, size_t bytes)
 {
     if (is_alone(ctx) && bytes > 0)
@@ -185,7 +186,7 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
     *recv_begin = NULL;
     int status = RW_NEW(ctx, begin, n + 1);
     RW_TRY(rw_comm_agree(ctx, status < 0 ? status : RW_NEW(ctx, n_send, n * (n + 2))));
-    size_t *n_recv = n_send + n, *sizes = n_recv + n; /* [n][n] */
+    size_t *n_recv = n_send + n, *sizes = n_recv + n; /* [n][n] by sender and receiver */
     for (size_t r = 0; r < n; r++)
         n_send[r] = send_begin[r + 1] - send_begin[r];
     RW_TRY(rw_comm_all_gather(ctx, n_send, sizes, n * sizeof(*sizes)));
@@ -468,12 +469,12 @@ struct group {
     int n_workers;
     int spins;             /* number of checks before a waiting worker sleeps */
     struct member *member; /* [n_workers] */
-    /* the barrier */
+    /* the barrier; all_came is also signalled when it breaks */
     pthread_mutex_t mutex;
     pthread_cond_t all_came;
-    int n_waiting;
-    atomic_int is_broken;
-    atomic_uint turn;
+    int n_waiting;        /* number of workers that wait at the barrier */
+    atomic_int is_broken; /* 1: a worker has failed or ended, so others must not wait for it */
+    atomic_uint turn;     /* number of times that all workers have met */
 };
 
 struct member {
@@ -481,10 +482,10 @@ struct member {
     struct rw_ctx *ctx; /* worker 0 uses the caller's */
     struct rw_comm *comm;
     pthread_t thread;
-    int worker, is_started;
-    int status; /* status of the body */
+    int worker, is_started; /* is_started: 1: `thread` exists */
+    int status;             /* returned by the body */
     atomic_int has_ended;
-    /* the current call */
+    /* arguments of the current call, for the other workers to read and write */
     const void *send;
     void *recv;
     const size_t *n_send;
@@ -690,8 +691,9 @@ static int start_members(struct group *group, struct rw_ctx *ctx)
     return RW_OK;
 }
 
-/* Returns the failure to report: that of the lowest worker that knows its cause. The others failed
- * as a consequence. */
+/* Returns the status to report, with its message in ctx: that of the failed worker with the lowest
+ * number among those that know the cause, since the others failed as a consequence. If no failed
+ * worker knows it, that of the lowest failed one. RW_OK: no worker has failed. */
 static int find_failure(const struct group *group, struct rw_ctx *ctx)
 {
     const struct member *found = NULL;

@@ -3,13 +3,14 @@
  * (rw_ctx_set_comm). Without one, all functions here return at once with the result for a single
  * worker.
  *
- * Every worker makes the same calls in the same order, with the same sizes. A worker that detects
- * an error keeps it until all workers call rw_comm_agree, so one message ends all of them. A
- * failure that cannot wait that long (rw_comm_give_up) makes the other workers' calls fail.
+ * Every worker makes the same calls in the same order. Sizes are the same on all workers, except
+ * those of rw_comm_all_gatherv and rw_comm_exchange. A worker that detects an error keeps it until
+ * all workers call rw_comm_agree, so one message ends all of them. A failure that cannot wait that
+ * long (rw_comm_give_up) makes the other workers' calls fail.
  *
- * To add a transport, implement a struct rw_comm_functions like that of the threads in comm.c. It
- * may also be a separate library with a struct rw_comm_module (below), which rw_comm_open finds as
- * it finds the one for MPI. */
+ * To add a transport, implement a struct rw_comm_functions (rankwood.h) like thread_functions in
+ * comm.c. The transport may also be a separate library with a struct rw_comm_module (below), which
+ * rw_comm_open must then find as it finds the library for MPI. */
 #pragma once
 
 #include <stdio.h>
@@ -24,16 +25,17 @@ extern "C" {
 struct rw_comm {
     struct rw_comm_functions functions;
     void *user; /* argument of the functions; owned if `close` is set */
-    /* Called at the end, unless NULL. exit_status: 0, or a status if a failure may be unknown to
-     * other workers. These must then be ended, and their launcher must report this status. */
+    /* Called by rw_comm_free, unless NULL. exit_status: 0, or the exit status of this process if a
+     * failure may be unknown to other workers. `close` must then end them, and their launcher must
+     * report this status. */
     void (*close)(void *user, int exit_status);
-    int worker, n_workers;
-    int local_worker; /* this worker's number among those of the same machine */
-    int has_failed;   /* no further calls are allowed */
-    int knows_cause;  /* the context's message says which worker failed, and why */
-    int all_know;     /* all workers know that message */
-    int failure;      /* the failed status, below 0 */
-    /* estimate for this worker, as if each call used the algorithm that sends the fewest bytes */
+    int worker, n_workers; /* this worker's number, from 0; number of workers */
+    int local_worker;      /* this worker's number among those of the same machine, from 0 */
+    int has_failed;        /* 1: a call or a worker has failed; further calls fail at once */
+    int knows_cause;       /* 1: the context's message says which worker failed, and why */
+    int all_know;          /* 1: all workers know that message */
+    int failure;           /* if has_failed: the status of the failure, below 0 */
+    /* bytes sent by this worker: see rw_comm_bytes_sent */
     uint64_t bytes_sent;
 };
 
@@ -71,7 +73,8 @@ static inline uint64_t rw_comm_bytes_sent(const struct rw_ctx *ctx)
 }
 
 /* Combines the workers' buffers, [n], element by element, and stores the sum, minimum or maximum in
- * place. Sums of signed integers wrap as two's complement. */
+ * each of them. Sums wrap modulo 2^32 or 2^64, so signed integers can be summed as unsigned ones.
+ */
 int rw_comm_all_reduce(struct rw_ctx *ctx, void *buffer, size_t n, enum rw_comm_type type,
                        enum rw_comm_op op);
 static inline int rw_comm_sum(struct rw_ctx *ctx, uint64_t *buffer, size_t n)
@@ -101,13 +104,15 @@ int rw_comm_all_gatherv(struct rw_ctx *ctx, const void *send, size_t bytes, void
 int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_begin, void **out,
                      size_t **begin);
 
-/* Synchronises all workers. Returns `status` if no worker has failed. Otherwise it returns the
- * status of the lowest failed worker and copies its message into all contexts: "worker 2: ...".
- * Call it after any step that can fail on one worker, and before any step that needs all workers.
- */
+/* Synchronises all workers. Returns `status` if no worker has passed a status below 0. Otherwise it
+ * returns the status of the failed worker with the lowest number, copies its message into all
+ * contexts ("worker 2: ..."), and the communicator has failed. If it had failed before, returns
+ * `status` if that is below 0, or the earlier failure. Call it after any step that can fail on one
+ * worker, and before any step that needs all workers. */
 int rw_comm_agree(struct rw_ctx *ctx, int status);
-/* Reports a failure without waiting for rw_comm_agree: other workers' calls fail from now on. Does
- * nothing if status is not below 0, or if all workers know of the failure. Returns `status`. */
+/* Reports a failure without waiting for rw_comm_agree. Other workers' calls fail from now on, if
+ * the transport has an `abort`; otherwise once rw_comm_free ends these workers. Does nothing if
+ * status is not below 0, or if this communicator has already failed. Returns `status`. */
 int rw_comm_give_up(struct rw_ctx *ctx, int status);
 
 /* Reports that the data sent by another worker is invalid. `what` names it, such as "names of
@@ -127,18 +132,19 @@ static inline size_t rw_received_end(const char *bytes, size_t n, size_t at, siz
  * (not 0), marks the communicator as failed and returns RW_ERR_MACHINE with a message. */
 int rw_comm_status(struct rw_ctx *ctx, struct rw_comm *comm, int result);
 
-/* Returns 1 if another worker has failed, as far as this one knows without communication. */
+/* Returns 1 if this communicator has failed, or if the transport knows without communication that
+ * another worker has. */
 int rw_comm_has_failed(const struct rw_ctx *ctx);
 
-/* Sums numbers over the workers before this one, and over all workers. Fails with RW_ERR_MACHINE if
- * the sum does not fit into a size_t. */
+/* Sums the workers' `own` over the workers before this one, to *before, and over all workers, to
+ * *all. Fails with RW_ERR_MACHINE if the sum exceeds PTRDIFF_MAX. */
 int rw_comm_before(struct rw_ctx *ctx, uint64_t own, uint64_t *before, uint64_t *all);
 
 /* Returns the number of workers that the launcher of this process started, according to the
  * environment; 1: no launcher. */
 int rw_comm_launched(void);
 /* Finds the library of the MPI communicator, in the same places as rw_comm_open. Returns 0 if it is
- * not installed. */
+ * not found. A path from RANKWOOD_COMM_MPI is not checked. */
 int rw_comm_find(char *path, size_t size);
 
 /* ---- the interface of a transport library, which rw_comm_open opens at run time ----

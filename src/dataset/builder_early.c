@@ -122,8 +122,8 @@ static struct rw_builder *take_waiting(struct rw_early *early, uint64_t *i)
     return NULL;
 }
 
-/* Transposes n_docs lines of n values into n columns, `stride` bytes apart. The first value of the
- * first column is stored at `to`. n_docs: at most TILE. */
+/* Transposes n_docs lines of n values into n columns, at a distance of `stride` bytes. The first
+ * value of the first column is stored at `to`. n_docs: at most TILE. */
 static void transpose_lines(const float *from, uint32_t n_docs, size_t n, char *to, size_t stride)
 {
     size_t k = 0;

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "dataset/names.h"
 
-/* RW_ABSENT_BITS is what a dense column stores for a document without the feature. It is a special
+/* A dense column stores RW_ABSENT_BITS for a document without the feature. It is a special
  * NaN, so data can be read once and used with either meaning of absent (0 or missing). NaN in the
  * data becomes RW_MISSING_BITS. Values are never any other NaN, infinity or -0. */
 #define RW_ABSENT_BITS  0x7fc0ab5eu
@@ -44,7 +44,7 @@ struct rw_location {
     uint64_t line; /* from 1 */
 };
 
-/* Memory from rw_mem_new_large, or a mapped file. p NULL: there is none. */
+/* Memory from rw_mem_new_large, or a mapped file. p NULL: empty. */
 struct rw_block {
     void *p;
     size_t n_bytes;

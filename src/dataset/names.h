@@ -40,8 +40,8 @@ int rw_names_for_model(struct rw_ctx *ctx, const struct rw_feature_name *from, i
  * id is missing or out of range; *end is then `text`. */
 long rw_parse_id(const char *text, const char **end);
 /* Parses an item of a list, of `length` bytes: a name among `names`, an id or a range of ids. Sets
- * *first and *last to the first and last id of the item. parameter: what the message calls the
- * list. Fails with RW_ERR_ARGUMENT. All parameters with such lists use it. */
+ * *first and *last to the first and last id of the item. parameter: name of the list in
+ * messages. Fails with RW_ERR_ARGUMENT. All parameters with such lists use it. */
 int rw_list_item(struct rw_ctx *ctx, const char *parameter, const char *item, size_t length,
                  const struct rw_feature_name *names, int32_t n_names, long *first, long *last);
 /* Advances *list from an item of `length` bytes over the separator to the next item, or to the end

@@ -223,8 +223,7 @@ void rw_table_values(struct rw_table_reader *r, const uint32_t *column, uint32_t
     const struct rw_table *table = r->table;
     const int is_listed = doc || table->order;
     uint32_t chunk = 0, begin = 0, end = n_chunks_of(table) > 1 ? 0 : table->n_docs;
-    for (uint32_t at = 0, now; at < n;
-         at += now) { /* reads `now` rows of one chunk, [begin, end) */
+    for (uint32_t at = 0, now; at < n; at += now) { /* `now` rows of a chunk, [begin, end) */
         const uint32_t row = row_of(table, doc, first, at), most = n - at < TILE ? n - at : TILE;
         uint32_t element[TILE];
         if (row < begin || row >= end) {

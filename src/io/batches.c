@@ -1,5 +1,7 @@
-/* Tables that are given in batches: Arrow record batches of another program become columns of a
- * table, and batches of a caller are read in passes, again in each. */
+/* Tables that are given in batches of documents: Arrow record batches of another program become
+ * columns of a table in memory, and batches of a caller (rw_table.batches) are read in passes,
+ * again in each.
+ */
 #include "io/arrow.h"
 
 #include <ctype.h>
@@ -16,11 +18,11 @@
 struct arrow {
     struct rw_arrow columns;   /* must be first: rw_arrow_free receives its address */
     struct ArrowSchema schema; /* owned */
-    struct rw_arena arena;     /* owns the arrays */
-    struct ArrowArray *batch;  /* [n_chunks] batches, each with at least one document; owned */
-    uint32_t *chunk_offset;
-    const char **name;       /* [n_columns] */
-    struct rw_arrow_ids ids; /* those of the last column read as ids */
+    struct rw_arena arena;     /* owns batch, chunk_offset, name and the arrays of ids */
+    struct ArrowArray *batch;  /* [n_chunks] batches with documents; each is released at the end */
+    uint32_t *chunk_offset;    /* [n_chunks + 1] number of documents before each batch */
+    const char **name;         /* [n_columns] */
+    struct rw_arrow_ids ids;   /* ids of the column last passed to rw_arrow_ids_read */
     size_t batch_room, offset_room, run_room, text_offset_room, text_room;
 };
 
@@ -28,7 +30,7 @@ struct arrow {
 
 enum id_type { ID_NONE, ID_INTEGER, ID_STRING, ID_LARGE_STRING, ID_STRING_VIEW };
 
-/* A type of elements, by its format string or the beginning of it. */
+/* A type of elements, recognised by Arrow's format string or the beginning of it. */
 struct kind {
     const char *format, *name; /* name: for messages */
     enum id_type id;
@@ -262,7 +264,7 @@ struct values {
     const struct kind *kind;
 };
 
-/* Opens an array's elements. name: the column's. */
+/* Opens an array's elements. name: name of the column, for messages. */
 static int open_values(struct rw_ctx *ctx, const char *name, const struct kind *kind,
                        const struct ArrowArray *array, struct values *out)
 {
@@ -315,6 +317,7 @@ struct id {
     uint64_t number; /* 64-bit two's complement, if the type is signed */
 };
 
+/* Reads the i-th integer of `bytes` bytes. */
 static uint64_t integer_at(const void *data, int64_t i, int bytes, int has_sign)
 {
     const int unused = 64 - 8 * bytes;
@@ -328,7 +331,7 @@ static int has_sign(const struct kind *kind)
     return islower((unsigned char)kind->format[0]) != 0;
 }
 
-/* Reads a string between two offsets. Returns 0 if they are invalid. */
+/* Reads string i, which is between two offsets. Returns 0 if they are invalid, otherwise 1. */
 static int string_at(const struct values *v, int64_t i, struct id *out)
 {
     const int bytes = v->kind->id == ID_STRING ? 4 : 8;
@@ -341,7 +344,8 @@ static int string_at(const struct values *v, int64_t i, struct id *out)
     return 1;
 }
 
-/* Reads a string of up to 12 bytes from its view, or a longer one from one of several buffers. */
+/* Reads string i: up to 12 bytes from its view, a longer one from one of several buffers. Returns 0
+ * if the view is invalid, otherwise 1. */
 static int view_at(const struct values *v, int64_t i, struct id *out)
 {
     enum { VIEW = 16, SHORT = 12 };
@@ -364,8 +368,8 @@ static int view_at(const struct values *v, int64_t i, struct id *out)
     return 1;
 }
 
-/* Reads element i, counted with the offset. Returns 1, or 0 if it is null, or a negative number if
- * it is invalid. */
+/* Reads element i, counted from the start of the buffers, so with the array's offset. Returns 1, or
+ * 0 if it is null, or -1 if it is invalid. */
 static int value_at(const struct values *v, int64_t i, struct id *out)
 {
     if (v->valid && !rw_bit_of(v->valid, (size_t)i))
@@ -383,6 +387,7 @@ struct ids {
     struct values own, listed; /* listed.array NULL: there is no dictionary */
 };
 
+/* Reads the id of element i, from the dictionary if there is one. Returns like value_at. */
 static int id_at(const struct ids *ids, int64_t i, struct id *out)
 {
     const int status = value_at(&ids->own, i, out);
@@ -396,7 +401,8 @@ static int id_at(const struct ids *ids, int64_t i, struct id *out)
 static int open_ids(struct rw_ctx *ctx, const char *name, const struct ArrowSchema *schema,
                     const struct ArrowArray *array, struct ids *out)
 {
-    const struct ArrowSchema values = {.format = schema->format}; /* or the type of the indices */
+    /* with a dictionary, the column's own values are indices */
+    const struct ArrowSchema values = {.format = schema->format};
     const struct ArrowSchema *of = schema->dictionary ? schema->dictionary : schema;
     const struct kind *own = kind_of(&values), *listed = kind_of(of);
     out->listed.array = NULL;
@@ -415,6 +421,7 @@ static int open_ids(struct rw_ctx *ctx, const char *name, const struct ArrowSche
     return open_values(ctx, name, own, array, &out->own);
 }
 
+/* Records that the documents from `doc` on have this id. */
 static int begin_run(struct rw_ctx *ctx, struct arrow *arrow, uint32_t doc, const struct id *id,
                      const struct kind *kind)
 {
@@ -540,11 +547,12 @@ int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table, stru
     return rw_table_read(ctx, &reader, out);
 }
 
-/* ---- their codes ----
+/* ---- codes of tables whose values arrive in batches ----
  *
  * The values are never in memory as a whole. Batches may have any size, so their documents are
- * combined into chunks of one size, as many at a time as there are threads. If all documents are
- * sampled, there is one pass. */
+ * combined into chunks of one size. At most as many chunks as there are threads are current, which
+ * means that their documents are being collected. If all documents are sampled, there is one pass.
+ */
 #define MOST_STAGED \
     ((size_t)128 << 20) /* most bytes of values of all current chunks, if more than one */
 
@@ -557,23 +565,23 @@ struct segment {
 
 struct streamed {
     struct rw_source source;
-    struct rw_arena arena;        /* owns the arrays here */
+    struct rw_arena arena;        /* owns feature, staged, segment and row */
     const struct rw_table *table; /* borrowed */
     struct rw_table_reader reader;
     uint32_t *feature; /* [n_columns] feature ids */
     uint32_t n_columns, chunk_docs;
     struct rw_binned *out; /* borrowed */
-    /* the current chunks: slot k has chunk `chunk` + k */
+    /* the current chunks: slot k has chunk `chunk` + k; room: most slots */
     uint32_t chunk, n_slots, room;
-    uint32_t *staged;        /* [room] number of documents staged so far */
-    struct segment *segment; /* [room] documents of the current batch */
+    uint32_t *staged;        /* [room] number of documents of each current chunk stored so far */
+    struct segment *segment; /* [n_segments] documents of the current batch, at most one per slot */
     uint32_t n_segments;
-    uint32_t *row; /* [chunk_docs * room] documents of the batch */
+    uint32_t *row; /* [chunk_docs * room] wanted rows of the current batch, segment by segment */
 };
 
 /* ---- from documents to chunks ---- */
 
-/* Replaces the current chunks by the next ones. */
+/* Makes the chunks from `chunk` on the current ones. */
 static int begin_chunks(struct streamed *b, uint32_t chunk)
 {
     b->chunk = chunk;
@@ -595,7 +603,7 @@ static int end_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Processes the current chunks once all their documents are staged. */
+/* Processes the current chunks once all their wanted documents are stored. */
 static int end_chunks(struct streamed *b)
 {
     const int status =
@@ -604,6 +612,7 @@ static int end_chunks(struct streamed *b)
                       : status;
 }
 
+/* Stores values: each step takes RW_TABLE_COLUMNS columns of a segment. */
 static int stage_some(void *user, struct rw_share *share)
 {
     struct streamed *b = user;
@@ -621,8 +630,8 @@ static int stage_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Stages documents [first, end) of the batch, which belong to the current chunks. The batch begins
- * with document `batch`. */
+/* Stores the wanted ones of documents [first, end) of the batch, which belong to the current
+ * chunks. The batch begins with document `batch`. */
 static void stage_batch(struct streamed *b, uint32_t batch, uint32_t first, uint32_t end)
 {
     uint32_t n = 0;
@@ -679,6 +688,7 @@ static int read_stream(struct rw_source *source)
 
 /* ---- entry points ---- */
 
+/* Chooses the number of slots, and allocates the arrays. */
 static int make_room(struct streamed *b)
 {
     struct rw_ctx *ctx = b->source.ctx;

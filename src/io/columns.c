@@ -40,7 +40,7 @@ static int copy_list(struct rw_ctx *ctx, struct rw_arena *arena, const char *con
     return RW_OK;
 }
 
-/* Sets the feature names. in_use: [RW_FEATURE_IDS] features that files must have; NULL: all. */
+/* Sets the feature names. in_use: [RW_FEATURE_IDS] 1: files must have the feature; NULL: all. */
 static int take_names(struct rw_ctx *ctx, struct rw_table_columns *columns,
                       const struct rw_feature_name *names, int32_t n, const uint8_t *in_use)
 {
@@ -71,7 +71,7 @@ static int take_model(struct rw_ctx *ctx, struct rw_table_columns *columns,
     return has_all ? take_names(ctx, columns, model->name, model->n_names, in_use) : RW_OK;
 }
 
-/* Takes the names that the caller passed, by id. */
+/* Takes the names that the caller passed in from->feature. A feature without a name is skipped. */
 static int take_given(struct rw_ctx *ctx, const struct rw_columns *from,
                       struct rw_table_columns *to)
 {
@@ -162,6 +162,8 @@ out:
     return status;
 }
 
+/* Copies the settings. Names come from `like`, `feature` or `model`, the first of them that is set.
+ */
 static int fill(struct rw_ctx *ctx, const struct rw_columns *from, struct rw_table_columns *to)
 {
     const struct rw_model *model = from->model;
@@ -234,6 +236,7 @@ int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like)
                               : RW_OK;
 }
 
+/* Returns the index of a name in columns->name, or -1. */
 static int32_t find(const struct rw_table_columns *columns, const char *name)
 {
     if (columns->n_names == 0)

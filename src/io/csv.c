@@ -19,30 +19,30 @@ struct column {
      * 0 */
     uint32_t slot;
     int is_word;    /* feature: its values are words */
-    int is_ignored; /* 1: named by the parameter 'ignore' */
+    int is_ignored; /* 1: named by the parameter 'ignore', or further labels that are not read */
     int64_t id;     /* feature id; -1: not read */
     char *title;    /* name in the header; NULL: there is no header */
 };
 /* The columns of a file, according to its header and the context's settings. */
 struct rw_csv_layout {
-    struct rw_arena arena; /* owns the members below */
+    struct rw_arena arena; /* owns column, feature, name and the titles */
     char separator;
     int has_header, n_more_labels;
-    uint32_t n_columns, n_slots;
+    uint32_t n_columns, n_slots;  /* n_slots: number of features that are read */
     struct column *column;        /* [n_columns] */
     uint16_t *feature;            /* [n_slots] ids, ascending */
     struct rw_feature_name *name; /* [n_slots] by ascending id; NULL: no header */
     int by_name; /* 1: features are found by the names in a model or in another data set */
-    struct rw_vocabulary *vocabulary; /* vocabulary of the context; NULL: no feature has words */
+    struct rw_vocabulary *vocabulary; /* of the context; NULL: no feature has words; borrowed */
 };
 
 /* A field. */
 struct field {
     const char *begin, *end; /* without surrounding quotes */
     int is_quoted;
-    const char *next;  /* the separator, the end of the line, or the end of the text */
-    const char *wrong; /* position of an error, or NULL */
-    const char *expected, *found;
+    const char *next;             /* the separator, the end of the line, or the end of the text */
+    const char *wrong;            /* position of an error, or NULL */
+    const char *expected, *found; /* for the message; found NULL: the text from `wrong` to `next` */
 };
 
 static const char *field_end(const char *p, const char *end, char separator)
@@ -179,6 +179,7 @@ struct header {
     size_t field_room;
 };
 
+/* Fails with RW_ERR_PARSE at a column of the first record. */
 __attribute__((format(printf, 3, 4))) static int bad(const struct header *h, uint32_t column,
                                                      const char *format, ...)
 {
@@ -192,6 +193,7 @@ __attribute__((format(printf, 3, 4))) static int bad(const struct header *h, uin
                    (size_t)(field->begin - h->text) - (field->is_quoted != 0) + 1, text);
 }
 
+/* Splits the first record into fields, and allocates the columns. */
 static int split(struct header *h)
 {
     struct rw_csv_layout *layout = h->layout;
@@ -221,6 +223,7 @@ static int parse_range(const char *text, unsigned long *first, unsigned long *la
     return *end == 0;
 }
 
+/* Returns 1 if each of n texts is NULL, a column number or a range of them. */
 static int are_numbers(const char *const *texts, int n)
 {
     unsigned long first, last;
@@ -255,7 +258,7 @@ static int find_header(struct header *h)
     return RW_OK;
 }
 
-/* Returns 1 if the names look like the fields of a document. */
+/* Returns 1 if the names look like the fields of a document: all are numbers or missing values. */
 static int is_no_header(const struct header *h)
 {
     int any_number = 0;
@@ -284,7 +287,8 @@ static const char *some_names(const struct header *h, char *text, size_t size)
     return text;
 }
 
-/* Finds the columns [*first, *end) for a text: a name or, if no column has it, numbers. */
+/* Finds the columns [*first, *end) for a text: a name or, if no column has that name, a number or
+ * range of numbers. Returns 1 if they are found. */
 static int find_columns(const struct header *h, const char *text, uint32_t *first, uint32_t *end)
 {
     const struct rw_csv_layout *layout = h->layout;
@@ -303,7 +307,7 @@ static int find_columns(const struct header *h, const char *text, uint32_t *firs
     return 1;
 }
 
-/* Returns the column for a text, or NULL. */
+/* Returns the single column for a text, or NULL. */
 static struct column *find_column(const struct header *h, const char *text)
 {
     uint32_t first, end;
@@ -543,6 +547,7 @@ static int find_by_name(struct header *h)
     return RW_OK;
 }
 
+/* Sets the ids of features to 0, 1, ... in the order of columns. */
 static int number_features(struct header *h)
 {
     int64_t id = 0;
@@ -557,7 +562,7 @@ static int number_features(struct header *h)
     return RW_OK;
 }
 
-/* Numbers the slots, ascending by id. */
+/* Numbers the features that are read: slots ascend by id. Other features become ignored columns. */
 static int make_slots(struct header *h)
 {
     struct rw_csv_layout *layout = h->layout;
@@ -594,6 +599,7 @@ static int make_slots(struct header *h)
     return RW_OK;
 }
 
+/* Determines the columns from the first record. */
 static int make_layout(struct header *h)
 {
     struct rw_csv_layout *layout = h->layout;
@@ -669,7 +675,8 @@ static const char *wrong_value(const struct record *record, const struct field *
                                  "them in 'categorical'");
 }
 
-/* Each of these functions parses a field. It returns the field's end, or NULL after an error. */
+/* Parses a feature's value. Like the other take_... functions below, returns the position after the
+ * field, its separator or line end, or NULL after an error. */
 static const char *take_value(const struct record *record, const struct field *field,
                               const struct column *column, float *value)
 {
@@ -685,7 +692,7 @@ static const char *take_value(const struct record *record, const struct field *f
     return field->next;
 }
 
-/* label: one of the record's. */
+/* Parses a label or further label of the record. */
 static const char *take_label(const struct record *record, const struct field *field, float *label)
 {
     const struct field inner = trimmed(field);
@@ -710,8 +717,8 @@ static const char *take_weight(struct record *record, const struct field *field)
     return field->next;
 }
 
-/* Copies a field's text, with "" replaced by ", to the thread's `which`-th buffer. Returns 0 if
- * memory is short. */
+/* Sets *text, [*n], to a field's text with "" replaced by ". If it contains quotes, it is a copy in
+ * the thread's `which`-th buffer. Returns 0 if memory is short, otherwise 1. */
 static int unquote(const struct record *record, int which, const struct field *field,
                    const char **text, size_t *n)
 {
@@ -785,7 +792,7 @@ static inline const char *plain_number(const char *p, const char *end, char sepa
     return q;
 }
 
-/* Parses the field of a column at p. Returns its end, or NULL. */
+/* Parses the field of a column at p. */
 static const char *take_field(struct record *record, const char *p, const struct column *column)
 {
     struct rw_text_chunk *chunk = record->chunk;
@@ -836,7 +843,7 @@ static int add_doc(const struct record *record)
                           layout->n_slots, NULL, 0);
 }
 
-/* Parses the record at p. Returns its end, or NULL after an error. */
+/* Parses the record at p. Returns the start of the next one, or NULL after an error. */
 static const char *parse_record(struct rw_text_chunk *chunk, const char *p)
 {
     const struct rw_csv_layout *layout = chunk->text->layout;
@@ -898,8 +905,8 @@ static size_t whole_records(const char *text, const char *end, char separator)
     return (size_t)(p - text);
 }
 
-/* Returns the length of complete records in a block. A file begins with the header, which
- * determines the separator, and perhaps with a byte order mark. */
+/* Implements rw_text_kind.ready. A file may begin with a byte order mark. Its first record
+ * determines the separator. */
 static size_t ready(struct rw_text *text, const char *block, size_t n, int is_first)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -920,7 +927,7 @@ static const char *line_end(const struct rw_text *text, const char *begin, const
     return begin ? begin : end;
 }
 
-/* Determines the columns. Reading continues after the header. */
+/* Determines the columns from the first record. Reading continues after it if it is a header. */
 static int open_text(struct rw_ctx *ctx, struct rw_text *text)
 {
     struct rw_table_columns none = {.first_other = -1};
@@ -977,7 +984,8 @@ const struct rw_text_kind rw_csv_text = {.most_line = MOST_RECORD,
                                          .close = close_text,
                                          .finish = finish};
 
-/* If columns are given, checks whether the first line looks like a table's. */
+/* Returns 1 if the first line looks like one of a table: with commas or tabs, and unlike LETOR
+ * text. Used only if columns are given (is_named in reader.c). */
 static int probe(const unsigned char *head, size_t n_bytes)
 {
     const char *text = (const char *)head;

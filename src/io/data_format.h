@@ -1,7 +1,10 @@
-/* Readers of data formats. To add one, write io/<name>.c with its rw_data_format_<name>, and add a
- * row to data_formats.def, before letor, which accepts everything. The build follows that table. A
- * file is recognised by its first bytes or by its name, so every command and the library read the
- * new format. */
+/* Readers of data formats, the division of files among workers, and files that are read line by
+ * line.
+ *
+ * To add a data format, write io/<name>.c with its rw_data_format_<name>, and add a row to
+ * data_formats.def, before letor, which accepts everything. The build follows that table. A file is
+ * recognised by its first bytes or by its name, so every command and the library read the new
+ * format. */
 #pragma once
 
 #include "dataset/dataset.h"
@@ -14,8 +17,10 @@ struct rw_text_kind;
 
 /* A part of a file. */
 struct rw_range {
-    uint64_t begin, end; /* documents, or bytes of text; end: UINT64_MAX is the end of the file */
-    uint64_t n_lines;    /* output: number of lines of text in the range */
+    /* in units of the file: documents of a cache, bytes of text; end: UINT64_MAX is the end of the
+     * file */
+    uint64_t begin, end;
+    uint64_t n_lines; /* output: number of lines of text in the range */
 };
 
 /* How a file that allows random access is divided at query boundaries, so several workers can read
@@ -23,10 +28,12 @@ struct rw_range {
 struct rw_divided {
     /* Checks the whole file before it is divided. All workers call it. NULL: no check. */
     int (*check)(struct rw_ctx *ctx, struct rw_input *input);
-    /* Finds the first document from byte `at` of the file on whose query differs from *query. Sets
-     * *place to its position in the units of a range, or to UINT64_MAX. After an earlier file,
-     * *query is the query of its last document, and `at` is 0. If *query is NULL, it is set to the
-     * first document's query. */
+    /* Finds the first document from byte `at` of the file on that begins a query. Sets *place to
+     * its position in the units of a range, or to UINT64_MAX if there is no such document. If
+     * *query is NULL, the query of the document at `at` may be skipped, since it may have begun
+     * before. If no document is found, sets *query, which the caller frees, to the id of its last
+     * query. For the next file, that is passed with `at` 0, and documents of this query are
+     * skipped. */
     int (*next_query)(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query,
                       uint64_t *place);
 };
@@ -42,38 +49,39 @@ struct rw_data_format {
     const char *const *endings;
     const struct rw_text_kind *text; /* NULL: not text; otherwise how to parse its chunks
                                         (io/text.h) */
-    /* For formats that are not text: reads the whole file, or its range, into the empty `out`, and
-     * bins it if there is a rule. Documents with lines (rw_builder_line) must also have the file's
-     * name. */
+    /* For formats that are not text: reads the whole file, or the range if it is not NULL, into the
+     * empty `out`. If the file has codes that satisfy `rule`, they may replace the values.
+     * Documents with lines (rw_builder_line) must also have the file's name. */
     int (*whole)(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
                  const struct rw_cut_rule *rule, struct rw_binned *out);
-    int notices_queries;              /* `whole` rejects repeated queries */
+    int notices_queries;              /* 1: `whole` rejects repeated queries */
     const struct rw_divided *divided; /* NULL: each file is read as a whole, by one worker */
 };
 #define RW_DATA_FORMAT(name) extern const struct rw_data_format rw_data_format_##name;
 #include "io/data_formats.def"
 #undef RW_DATA_FORMAT
-/* Returns the format of a file, never NULL: a file that is not recognised is read as text. */
+/* Returns the format of a file, never NULL: a file that is not recognised is read as LETOR text. */
 const struct rw_data_format *rw_data_format_of(const struct rw_ctx *ctx,
                                                const struct rw_input *input);
 /* Logs a note about decimals beyond float's range, if there were any. */
 void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
-/* Receives some documents at a time, in order, with their values and without ids or comments. */
+/* Receives some documents at a time, in order, with their values. Their queries, ids and comments
+ * may be missing. */
 typedef int rw_take_values_fn(void *user, const struct rw_dataset *some);
 /* How the features' values are used. */
 struct rw_read_goal {
     const struct rw_cut_rule *rule; /* NULL: keep the values; otherwise codes of this rule may
                                        replace them */
-    /* Called when files turn out to be large text, and for a pipe, which is then stored. Returns 1
-     * to bin the text with `rule` while it is read. May open, once, files that only such text
-     * needs. NULL: never. */
+    /* Called when files turn out to be LETOR text with many documents, and before such text from a
+     * pipe is stored. Returns 1 if the text is to be binned with `rule` while it is read. It may
+     * open files that only such text needs, when it is first called. NULL: text is not binned. */
     int (*bins_text)(struct rw_ctx *ctx, struct rw_read_goal *goal);
-    const void *user;               /* argument for bins_text; borrowed */
+    const void *user;               /* for bins_text; borrowed */
     struct rw_cache_values *values; /* receives the values of text that is binned; NULL: not
                                        stored */
     rw_take_values_fn *take; /* receives the values, which are not kept; requires `rule` NULL. NULL:
                                 not called */
-    void *take_user;         /* borrowed */
+    void *take_user;         /* argument of `take`; borrowed */
     int may_come_back; /* 1: a query id that reappears after others is a new query with the same
                           id */
 };
@@ -87,33 +95,36 @@ int rw_files_read_documents(struct rw_ctx *ctx, const char *const *paths, int n_
                             struct rw_read_goal goal, struct rw_dataset **out);
 
 /* Settings for reading tables (CSV, TSV): those passed to rw_ctx_set_columns, and those of the
- * library. */
+ * library. The features with words are also those of LETOR text and caches. */
 struct rw_table_columns {
     struct rw_arena arena;
     struct rw_columns given; /* texts and lists are copies; the other members are unused */
-    /* Features by name; n_names 0: features are numbered. */
+    /* features that are found by name; n_names 0: features are numbered */
     int32_t n_names;
-    struct rw_feature_name *name; /* [n_names] by name; owned */
+    struct rw_feature_name *name; /* [n_names] sorted by name; owned */
     uint8_t *needed;              /* [n_names] 1: the file must have it; owned */
-    int has_noted_extra;          /* columns without one of these names have been reported */
+    int has_noted_extra;          /* 1: columns without one of these names have been reported */
     int64_t first_other; /* id for the first column whose name is unknown; -1: skip such columns */
-    /* Features whose values are words, in any text, in addition to given.categorical: */
+    /* features whose values are words: those in the list given.categorical and in by_category */
     int32_t n_called;
-    struct rw_feature_name
-        *called;          /* [n_called] ascending by id: names that the list may contain; owned */
-    uint8_t *by_category; /* [RW_FEATURE_IDS] those of a model; NULL: no model */
+    /* [n_called] ascending by id: names for the list, for files without names; owned */
+    struct rw_feature_name *called;
+    uint8_t *by_category; /* [RW_FEATURE_IDS] 1: categorical in the model; NULL: no model */
     struct rw_vocabulary *vocabulary; /* NULL: no feature's values are words; owned */
 };
 
-/* Sets *out to the vocabulary for reading a file whose columns have these names, or to NULL if no
- * feature's values are words. The context owns it. names NULL: the names in `called`. */
+/* Sets *out to the context's vocabulary, or to NULL if no feature's values are words, and marks in
+ * it the features with words of a file whose columns have these names. names NULL: the file has no
+ * names; those in `called` apply. The context owns *out. */
 int rw_columns_vocabulary(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
                           struct rw_vocabulary **out);
-/* Checks that the data set, which was read with these settings, has every item of the list of
- * categorical features. For a range, one feature is enough. Training checks this itself. */
+/* Fails with RW_ERR_ARGUMENT if the data set, which was read with these settings, lacks a feature
+ * in the list of categorical features; of a range in the list, if it lacks all. Training checks
+ * this itself. */
 int rw_columns_check_categorical(struct rw_ctx *ctx, const struct rw_dataset *dataset);
 
-/* Returns 1 if the caller set the columns, so text that looks like a table may be read as one. */
+/* Returns 1 if the caller set any columns of labels, query ids or weights, or columns to ignore.
+ * Text that looks like a table is then read as one, whatever its name is. */
 int rw_columns_are_given(const struct rw_table_columns *columns);
 /* Sets *index to the index in columns->name of a column with this name, as written or as a model's
  * file stores it, or to -1. */
@@ -128,9 +139,10 @@ int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like);
 
 /* ---- shards: the part of the files that a worker reads ----
  *
- * A shard has whole queries, in order, with about the same number of bytes as any other shard. Text
- * and caches are divided at query boundaries. Each worker computes the same boundaries
- * independently. Files that cannot be divided (gzip, tables) are assigned to workers as a whole. */
+ * A shard has whole queries, in order. If all files are plain LETOR text or caches, they are
+ * divided at query boundaries, into shards of about equal numbers of bytes. Each worker computes
+ * the same boundaries independently. If a file cannot be divided (gzip, CSV, TSV), all files are
+ * assigned to workers as a whole. */
 /* A position in a sequence of files; `at` is in the units of a range. */
 struct rw_place {
     int32_t file;
@@ -138,29 +150,30 @@ struct rw_place {
 };
 
 struct rw_shard {
-    struct rw_place begin, end;
-    int is_text;           /* all files are LETOR text, plain or gzip */
-    int is_cache;          /* the only file is a cache */
-    struct rw_range range; /* range in the current file; finally, in the last one */
+    struct rw_place begin, end; /* end: the first position after the shard */
+    int is_text;                /* 1: all files are LETOR text, plain or gzip */
+    int is_cache;               /* 1: the only file is a cache, which is divided */
+    struct rw_range range;      /* set while reading: range in the current, then in the last file */
 };
 
 /* Finds the shard of the context's worker. All workers call it, and fail together. */
 int rw_shard_find(struct rw_ctx *ctx, const char *const *paths, int n_paths, struct rw_shard *part);
-/* Files [first, end) contain parts of the shard. */
+/* Sets the range of files, [*first, *end), that contain parts of the shard. */
 void rw_shard_files(const struct rw_shard *part, int *first, int *end);
 /* Returns the shard's range of a file. */
 struct rw_range rw_shard_range(const struct rw_shard *part, int file);
 
-/* Rejects pipes if there are several workers: opening one on each worker would lose its data. */
+/* Fails with RW_ERR_ARGUMENT if there are several workers and the path is not a regular file: each
+ * worker that opens a pipe would take data from the others. */
 int rw_shard_check_path(struct rw_ctx *ctx, const char *path);
 
 /* ---- checking the workers' shards together ---- */
 
-/* Checks that the workers' documents are one data set: consecutive parts of these files, no query
- * in two of them, the same feature names, and the same number of labels per document. Each worker's
- * documents receive data that only other workers know: line numbers from the beginning of a file,
- * feature names, and weights of 1 if other documents have weights. notice: a repeated query, on any
- * worker, is an error. All workers call it, and fail together. */
+/* Checks that the workers' documents are one data set: consecutive parts of these files, with the
+ * same feature names and the same number of labels per document and, if `notice` is 1, without a
+ * repeated query on any worker. Each worker's documents receive data that only other workers know:
+ * numbers of documents and lines before them, feature names, and weights of 1 if other documents
+ * have weights. All workers call it, and fail together. */
 int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct rw_shard *part,
                       int notice, struct rw_dataset *documents);
 /* Like rw_data_format_note_clamped, for the sum over all workers; worker 0 logs it. */
@@ -170,10 +183,10 @@ int rw_together_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
  * scores, and TREC's judgments and runs (side_files.c) ---- */
 
 struct rw_line_reader {
-    struct rw_input *input; /* open because it has the name; owned */
+    struct rw_input *input; /* kept open, since it owns the name; owned */
     const char *name;       /* the file's name, for messages */
-    char *text, *text_end;  /* without blank lines at the end; owned */
-    char *next;             /* the line after the current one */
+    char *text, *text_end;  /* [text, text_end): the lines without blank ones at the end; owned */
+    char *next;             /* start of the line after the current one */
     uint64_t number;        /* number of the current line, from 1; 0: before the first */
     char *begin, *end;      /* the current line without its newline; *end is 0 */
 };
@@ -201,10 +214,11 @@ struct rw_word {
     char *text;
     size_t n;
 };
-/* Finds the first `most` words of [at, end), separated by blanks or tabs. Returns the number of
- * words. */
+/* Finds the first `most` words of [at, end), separated by blanks, tabs or carriage returns. Returns
+ * the number of all words, which may exceed `most`. */
 int rw_line_words(char *at, const char *end, struct rw_word *words, int most);
-/* Fails with RW_ERR_PARSE: a word of the current line is not as expected. */
+/* Returns RW_ERR_PARSE with the message that `expected` was expected at the word `found` of the
+ * current line. */
 int rw_line_wrong(struct rw_ctx *ctx, const struct rw_line_reader *lines,
                   const struct rw_word *found, const char *expected);
 
@@ -220,12 +234,13 @@ struct rw_trec_line {
 int rw_trec_line_of(struct rw_ctx *ctx, const struct rw_line_reader *lines, enum rw_trec_file file,
                     struct rw_trec_line *out);
 
-/* Reads one score per line, for n documents. */
+/* Reads one score per line. Fails with RW_ERR_DATA if the file does not have n of them. scores:
+ * [n], written. */
 int rw_scores_of_lines(struct rw_ctx *ctx, struct rw_line_reader *lines, uint32_t n,
                        double *scores);
 
-/* Compares names, for qsort. */
+/* Compares two struct rw_feature_name by name, for qsort. */
 int rw_names_by_name(const void *a, const void *b);
-/* Reads lines "ID NAME" with '#' comments. *out is ascending by id, and the caller frees it
- * (rw_names_free). */
+/* Reads lines "ID NAME". Empty lines and lines that begin with '#' are skipped. *out: [*n]
+ * ascending by id; the caller frees it (rw_names_free). */
 int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name **out, int32_t *n);

@@ -16,13 +16,15 @@
 #include "comm/comm.h"
 #include "io/data_format.h"
 
+/* Bytes to read at a time: from a pipe or gzip; by one thread of a file to load; of these, between
+ * two steps of the checksum. */
 enum { RAW_BYTES = 1 << 18, PIECE_BYTES = 1 << 22, SLICE_BYTES = 1 << 17 };
 
 struct rw_input {
     char *name; /* owned */
     int fd;     /* -1: bytes in memory */
     int close_fd;
-    const unsigned char *memory; /* [memory_bytes] read up to memory_at; borrowed */
+    const unsigned char *memory; /* [memory_bytes] if fd is -1; read up to memory_at; borrowed */
     size_t memory_at, memory_bytes;
     unsigned char *raw; /* [raw_room] file bytes that are read but not used yet: [raw_at, raw_n);
                            owned */
@@ -33,8 +35,8 @@ struct rw_input {
     int stream_open; /* 1: `stream` is inside a gzip member */
     int stream_made;
     z_stream stream;
-    int failed; /* status that the next call returns */
-    char error[1024];
+    int failed;       /* status below 0 that all further calls return; 0: no failure */
+    char error[1024]; /* its message */
 };
 
 const char *rw_input_name(const struct rw_input *input)
@@ -224,7 +226,7 @@ static size_t read_plain(struct rw_input *input, unsigned char *buffer, size_t r
     return n;
 }
 
-/* Starts the next member. Returns 1, 0 at the end of the file, or a negative status. */
+/* Starts the next gzip member. Returns 1, 0 at the end of the file, or a negative status. */
 static int next_member(struct rw_input *input)
 {
     while (input->raw_n - input->raw_at < 2 && !input->raw_end) {
@@ -363,7 +365,7 @@ int rw_input_read_at(const struct rw_input *input, uint64_t at, void *buffer, si
     return 0;
 }
 
-/* Sets the sizes. Only whole slices of the file are left out. */
+/* Sets the size, and rounds the range to leave out to whole slices (SLICE_BYTES) of the file. */
 static void set_size(struct rw_loaded *loaded, size_t n_bytes)
 {
     const size_t end = loaded->left_out_end < n_bytes ? loaded->left_out_end : n_bytes;
@@ -378,7 +380,7 @@ struct load_job {
     const struct rw_input *input;
     const struct rw_loaded *loaded;
     uint64_t begin, end;
-    uint32_t *sums; /* [chunks] checksum of each */
+    uint32_t *sums; /* checksum of each chunk of PIECE_BYTES */
     int read_errno; /* errno of any chunk; 0: the file has become shorter */
 };
 
@@ -421,6 +423,7 @@ out:
     return status;
 }
 
+/* Returns the checksum of n_bytes bytes, computed from those of chunks. */
 static uint32_t join_sums(const uint32_t *sums, size_t n_bytes)
 {
     const size_t n_whole = n_bytes / PIECE_BYTES, rest = n_bytes % PIECE_BYTES;
@@ -550,14 +553,14 @@ int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, s
     return RW_OK;
 }
 
-/* A pipe. */
+/* An opened pipe, or standard input from a regular file. */
 struct rw_spool {
     struct rw_spool *next; /* owned */
     char *path, *name;     /* as given, and for messages; owned */
     unsigned char *little; /* [n_bytes] content, if `fd` is -1; owned */
-    int fd;                /* a temporary file with the content, or -1 */
+    int fd;                /* a file with the content, usually a temporary one, or -1 */
     uint64_t n_bytes;
-    struct rw_input *input; /* the pipe itself, if it can be read only once, or NULL; owned */
+    struct rw_input *input; /* the pipe itself, if it is not stored, until it is opened; owned */
 };
 
 static void spool_free(struct rw_spool *spool)
@@ -674,7 +677,8 @@ static int keep(struct rw_ctx *ctx, struct rw_spool *spool, struct rw_read_goal 
     } else {
         spool->fd = goal->bins_text(ctx, goal) ? open_temporary(path, sizeof(path)) : -1;
         if (spool->fd < 0)
-            return RW_OK; /* then reading it once suffices */
+            return RW_OK; /* the text is not binned while it is read, or cannot be stored: it is
+                             read once */
         RW_TRY(fill_temporary(ctx, spool, path));
     }
     rw_input_close(input);
@@ -766,10 +770,10 @@ static int open_kept(struct rw_ctx *ctx, const char *path, struct rw_input **out
 
 enum {
     LEAST_MEMBER = 18,      /* header and trailer; the content has at least two more bytes */
-    FIRST_WINDOW = 1 << 20, /* file bytes to search */
-    MOST_WINDOW = 1 << 24,  /* a larger member is unpacked in sequence */
+    FIRST_WINDOW = 1 << 20, /* file bytes to search first; doubled until enough members are found */
+    MOST_WINDOW = 1 << 24,  /* most file bytes to search; a larger member is unpacked in sequence */
     MOST_OUT = 1 << 27,     /* most bytes to unpack at a time */
-    MOST_MEMBERS = 1 << 12,
+    MOST_MEMBERS = 1 << 12, /* most members to unpack at a time */
 };
 
 /* Returns 1 if a member could begin here. It needs the magic bytes, deflate and no reserved flag
@@ -801,8 +805,9 @@ static size_t size_before(const unsigned char *end)
     return (size_t)end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16 | (size_t)end[-1] << 24;
 }
 
-/* Lists the members in the first n bytes of `raw`. The last one may be incomplete unless is_all.
- * Returns 1 if enough are found, or if more would exceed a limit. */
+/* Lists the members in the first n bytes of `raw`. Unless is_all, more bytes of the file follow,
+ * and the last member, which may be incomplete, is left out. Returns 1 if enough members are found,
+ * or all, or if more would exceed a limit. */
 static int list(struct rw_members *m, size_t n, int is_all, size_t wanted_out, int wanted_n)
 {
     m->n = 0;

@@ -1,5 +1,6 @@
-/* An input is one file, plain or gzip; its content determines which. The name "-" is standard
- * input. */
+/* An input is one file, pipe or piece of memory, whose bytes are plain or gzip; the first two bytes
+ * determine which. The path "-" is standard input. The raw bytes are those of the file, the content
+ * is unpacked. */
 #pragma once
 
 #include "base/mem.h"
@@ -24,9 +25,10 @@ int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size
                   size_t *got);
 
 /* Returns 1 if threads may read the content at any offset (a plain file or memory). Then *n_bytes
- * is its size. */
+ * is its size. The content must be plain. */
 int rw_input_is_seekable(const struct rw_input *input, uint64_t *n_bytes);
-/* Returns 1 if this applies to the file's raw bytes, which are gzip. */
+/* Returns 1 if the file is gzip and threads may read its raw bytes at any offset. Then *n_bytes is
+ * their number. */
 int rw_input_is_packed(const struct rw_input *input, uint64_t *n_bytes);
 /* Returns 1 if the content is unpacked from gzip. */
 int rw_input_is_gzip(const struct rw_input *input);
@@ -42,25 +44,25 @@ enum { RW_INPUT_HEAD = 192 };
 const unsigned char *rw_input_head(const struct rw_input *input, size_t *n_bytes);
 
 /* Copies up to `room` first bytes of the unpacked content, as far as they are available, without
- * reading. Must precede any reading. Returns their number. *n_raw: the raw bytes that they come
- * from. */
+ * reading. Must precede any reading. Returns their number. *n_raw: number of raw bytes that they
+ * come from. */
 size_t rw_input_peek(const struct rw_input *input, unsigned char *buffer, size_t room,
                      size_t *n_raw);
 
 /* A file in memory, aligned to 64 bytes. It is read and not mapped, so checked content cannot
  * change afterwards. */
 struct rw_loaded {
-    /* Input: bytes [left_out, left_out_end) of the file need not be kept, but are read. Output: the
-     * bytes that are not in memory. */
+    /* Input: bytes [left_out, left_out_end) of the file need not be kept in memory; they are read
+     * for the checksum. Output: the bytes that are not in memory, a part of that range. */
     size_t left_out, left_out_end;
     void *data; /* [n_bytes] to be freed by munmap(data, n_bytes) */
     size_t n_bytes;
     uint32_t crc; /* CRC-32 of the whole file */
 };
-/* Loads a file. Must precede any rw_input_read. */
+/* Loads the raw bytes of a file. Must precede any rw_input_read. */
 int rw_input_load(struct rw_ctx *ctx, struct rw_input *input, struct rw_loaded *loaded);
-/* Fails with RW_ERR_MEMORY if so many bytes exceed the available memory. The system would grant
- * them, and end the program when they are used. */
+/* Fails with RW_ERR_MEMORY if so many bytes, if they are more than a few MiB, exceed the available
+ * memory. The system would grant them, and end the program when they are used. */
 int rw_input_check_room(struct rw_ctx *ctx, const struct rw_input *input, size_t bytes);
 
 /* Computes the CRC-32 of bytes [begin, end) of the file. Requires rw_input_is_seekable. */
@@ -77,17 +79,21 @@ int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, s
  * can hold more than memory. TMPDIR names the folder. */
 struct rw_read_goal;
 
-/* Opens the pipes among the paths, including "-". It stores the content of those with more than a
- * few bytes of LETOR text, if goal->bins_text agrees. From now on rw_input_open returns the stored
- * content, as a file with random access, or the pipe itself, once. Returns 1, or 0 if there are no
- * pipes except stored ones. Fails with RW_ERR_IO or RW_ERR_MACHINE if a pipe cannot be read or
- * stored. */
+/* Opens the pipes among the paths, including "-". LETOR text from a pipe is stored: in memory if it
+ * is small, otherwise in a temporary file if goal->bins_text returns 1. Standard input that is a
+ * regular file is used as it is. From now on rw_input_open returns the stored content, as a file
+ * with random access, or a pipe that is not stored, once. Returns 1; or 0 if nothing was opened:
+ * there are no pipes or all have been opened before, there are several workers, or goal->bins_text
+ * is NULL. Fails if a pipe cannot be read or stored, with RW_ERR_IO or RW_ERR_MACHINE, or if memory
+ * is short. */
 int rw_spool_begin(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                    struct rw_read_goal *goal);
-/* Discards all stored pipes, if this call's rw_spool_begin returned 1. */
+/* Discards all opened pipes if `begun`, the result of rw_spool_begin, is 1. */
 void rw_spool_end(struct rw_ctx *ctx, int begun);
 
-/* Returns 1 if the path is a stored pipe. *n_bytes is its size. */
+/* Returns 1 if the path is a stored pipe, or standard input from a regular file. *n_bytes is its
+ * size.
+ */
 int rw_spool_size(const struct rw_ctx *ctx, const char *path, uint64_t *n_bytes);
 /* Returns 1 if the path is a pipe that is open, but not stored. */
 int rw_spool_is_once(const struct rw_ctx *ctx, const char *path);
@@ -124,5 +130,5 @@ int rw_members_next(struct rw_members *members, size_t wanted_out, int wanted_n)
  * member. Threads may call it in parallel. */
 int rw_members_unpack(const struct rw_members *members, int i, void *content);
 
-/* Makes sequential reading continue at the i-th current member; n: after all of them. */
+/* Makes sequential reading continue at the i-th current member; i = n: after all of them. */
 void rw_members_leave(const struct rw_members *members, int i);

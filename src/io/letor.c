@@ -102,7 +102,8 @@ static const char *bad_value(struct rw_text_chunk *chunk, const char *line, cons
             "\nhint: write 'nan' for a missing value; an omitted feature is 0, unless the parameter 'absent' is missing"));
 }
 
-/* Parses a category. Its decimal is the word, and the word's number becomes the value. */
+/* Parses a category, a whole number or "nan". The number written without leading zeros is the word,
+ * and the number of that word becomes the value. */
 static const char *parse_category(struct rw_text_chunk *chunk, const char *line, const char *p,
                                   const char *end, uint32_t feature, float *value)
 {
@@ -136,7 +137,8 @@ static const char *parse_category(struct rw_text_chunk *chunk, const char *line,
     return q;
 }
 
-/* Parses feature:value. *last is the previous feature, -1 at first. */
+/* Parses feature:value. *last is the previous feature, -1 at first; set to this one. Returns the
+ * end of the value, or NULL after an error. */
 static inline const char *parse_entry(struct rw_text_chunk *chunk, const char *line, const char *p,
                                       const char *end, int32_t *last, float *value)
 {
@@ -177,6 +179,9 @@ static inline const char *parse_entry(struct rw_text_chunk *chunk, const char *l
     return q;
 }
 
+/* Returns the query id, [*n], of the line [line, end), or NULL if it has no document or no valid
+ * id.
+ */
 static const char *query_id(const char *line, const char *end, size_t *n)
 {
     const char *p = rw_skip_blanks(line, end);
@@ -208,12 +213,13 @@ static int make_room(struct rw_letor_entries *entries)
     return RW_OK;
 }
 
-/* A part of a line that the fast path has parsed, so it contains no byte 0. */
+/* A part of a line that need not be searched for a byte 0: the fast path has parsed it, or it is
+ * skipped and another pass parses it. */
 struct proven {
     const char *begin, *end;
 };
 
-/* Parses the entries from p on, up to the comment. Returns their end, or NULL. */
+/* Parses the entries from p on, up to the comment. Returns their end, or NULL after an error. */
 static const char *parse_entries(struct rw_text_chunk *chunk, const char *line, const char *p,
                                  const char *end, struct proven *proven)
 {
@@ -251,13 +257,15 @@ static const char *parse_entries(struct rw_text_chunk *chunk, const char *line, 
     return p;
 }
 
+/* Ends the chunk because the file has changed since it was skimmed. */
 static int changed(struct rw_text_chunk *chunk)
 {
     chunk->status = RW_ERR_DATA;
     return chunk->status;
 }
 
-/* Adds a selected document: its entries and its location. */
+/* Adds a selected document: its label and entries to the thread's builder, and its row to
+ * pick->row. */
 static int add_picked(struct rw_text_chunk *chunk, float label)
 {
     struct rw_builder *builder = &chunk->worker->builder;
@@ -289,8 +297,8 @@ static int add_doc(struct rw_text_chunk *chunk, float label, const char *comment
     return RW_OK;
 }
 
-/* Skips the entries. The comment begins at the first '#' after the query if the line is valid,
- * which another pass checks. */
+/* Skips the entries, and returns where the comment begins: at the first '#' after the query. This
+ * is right if the line is valid, which another pass checks. */
 static const char *skip_entries(struct rw_text_chunk *chunk, const char *p, const char *end,
                                 struct proven *proven)
 {
@@ -341,8 +349,8 @@ static int parse_fields(struct rw_text_chunk *chunk, const char *line, const cha
     return status < 0 ? rw_text_chunk_fail(chunk, status) : add_doc(chunk, label, comment, end);
 }
 
-/* Recognises the kind of a file in which no document precedes this line. A model is recognised by
- * more than its first line. */
+/* Recognises the kind of a file in which no document precedes this invalid line: by the first bytes
+ * of the file, which may be those of a model, or by the line. */
 static struct rw_recognised kind_of(const struct rw_text *text, const char *line, const char *end)
 {
     size_t n;
@@ -416,10 +424,10 @@ const struct rw_text_kind rw_letor_text = {.in_ranges = 1,
 
 /* ---- queries ---- */
 
-/* Examines complete lines of [p, end). is_all: the last line is complete even without a newline.
- * Returns 1 if a line's query differs from *query, with that line in *at. If *query is NULL, it is
- * set to the first document's query. Otherwise returns 0, with the start of the incomplete line in
- * *at. */
+/* Searches the complete lines of [p, end) for a document whose query differs from *query. is_all:
+ * the last line is complete even without a newline. If *query is NULL, it is first set to the first
+ * document's query. Returns 1 and sets *at to the line, or returns 0 and sets *at to the start of
+ * the incomplete line, or to `end`. */
 static int other_query(struct rw_ctx *ctx, const char *p, const char *end, int is_all, char **query,
                        const char **at)
 {
@@ -442,6 +450,7 @@ static int other_query(struct rw_ctx *ctx, const char *p, const char *end, int i
     return 0;
 }
 
+/* Implements rw_divided.next_query. Returns 1 if a document is found. */
 static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query,
                       uint64_t *place)
 {

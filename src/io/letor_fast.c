@@ -36,8 +36,8 @@ struct span {
     int odd;                           /* 1: the positions end where ':' and ' ' do not alternate */
     uint16_t position[MOST_POSITIONS]; /* alternating ':' and ' ', relative to `begin` */
     uint8_t digits[MOST_VALUES][VALUE_BYTES]; /* right-aligned; a byte above 9: not a decimal */
-    uint32_t flags[MOST_VALUES];              /* NEGATIVE or NO_DIGITS */
-    double scale[MOST_VALUES];                /* factor for the digits */
+    uint32_t flags[MOST_VALUES];              /* NEGATIVE and NO_DIGITS, or 0 */
+    double scale[MOST_VALUES];                /* power of ten by which to multiply the digits */
 };
 enum { NO_DIGITS = 1 }; /* the text is not a short decimal */
 #define NEGATIVE 0x80000000u
@@ -99,7 +99,7 @@ AVX2 static void list_avx2(struct span *span, const char *text, size_t n_bytes)
     }
 }
 
-/* Does the same, and compresses the positions of 64 bytes at once. */
+/* Does what list_avx2 does, and compresses the positions of 64 bytes at once. */
 AVX512 static void list_avx512(struct span *span, const char *text, size_t n_bytes)
 {
     static const uint8_t count[64] = {
@@ -216,8 +216,8 @@ static uint32_t feature_of(uint64_t text)
     return feature > RW_MAX_FEATURE ? RW_FEATURE_IDS : feature;
 }
 
-/* Converts the `bad` ones of n values from the k-th on by the careful path. Returns how many values
- * from the first on are valid. */
+/* Converts those of n values from the k-th on that have a bit in `bad`, with rw_number_parse.
+ * Returns how many of the n values, from the first on, are valid. */
 static size_t careful_values(struct rw_letor_entries *entries, const struct span *span, size_t k,
                              size_t n, uint32_t bad, float *value)
 {
@@ -405,8 +405,9 @@ AVX512 static inline void make_eight(struct eight *v, int is_long, float *value)
                         _mm256_mask_or_epi32(bits, minus, bits, _mm256_set1_epi32((int)NEGATIVE)));
 }
 
-/* Parses those of eight features that differ from the previous line's. Returns which of `good` are
- * still valid. */
+/* Parses those of eight features, `others`, whose text differs from that of the previous line.
+ * good, others: one bit per feature. Returns `good` without the first invalid feature and those
+ * after it. */
 static uint32_t take_features(uint32_t good, uint32_t others, const uint64_t *this_text,
                               uint16_t *feature, uint64_t *text)
 {
@@ -421,7 +422,7 @@ static uint32_t take_features(uint32_t good, uint32_t others, const uint64_t *th
     return good;
 }
 
-/* Like span_avx2. */
+/* Does what span_avx2 does, eight entries at a time. */
 AVX512 static size_t span_avx512(struct rw_letor_entries *entries, struct span *span)
 {
     const size_t n = span->n_positions / 2;
@@ -493,6 +494,7 @@ AVX512 static size_t span_avx512(struct rw_letor_entries *entries, struct span *
 typedef void (*list_fn)(struct span *span, const char *text, size_t n_bytes);
 typedef size_t (*span_fn)(struct rw_letor_entries *entries, struct span *span);
 
+/* Parses entries span by span (rw_letor_fast_fn). */
 static inline const char *take_line(struct rw_letor_entries *entries, const char *p,
                                     const char *end, list_fn list, span_fn take_span)
 {

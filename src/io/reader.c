@@ -1,4 +1,5 @@
-/* Reads files as one data set, or in chunks: some chunks of text, or a whole cache. */
+/* Reads files as one data set with values or codes, or passes them on in parts: some chunks of
+ * text, or a whole cache, at a time. */
 #include "io/data_format.h"
 
 #include <strings.h>
@@ -93,12 +94,12 @@ struct file {
 };
 
 struct reader {
-    const char *const *path; /* [n_paths]; borrowed */
-    int n_paths, next_path, end_path;
-    struct rw_shard *part; /* NULL: read all files as a whole; borrowed */
-    struct file file;      /* the current file */
-    struct rw_seen *seen;  /* NULL: repeated queries are not detected; owned */
-    size_t chunk_bytes;    /* bytes per chunk of text; 0: chosen for the file */
+    const char *const *path;          /* [n_paths]; borrowed */
+    int n_paths, next_path, end_path; /* next_path: the next file; end_path: after the last one */
+    struct rw_shard *part;            /* NULL: read all files as a whole; borrowed */
+    struct file file;                 /* the current file */
+    struct rw_seen *seen;             /* NULL: repeated queries are not detected; owned */
+    size_t chunk_bytes;               /* bytes per chunk of text; 0: chosen for the file */
 };
 
 /* Checks that there is at least one path, and standard input at most once. */
@@ -221,6 +222,7 @@ struct scoring {
     uint32_t n_lines; /* number of documents in the last chunk that were scored while being read */
 };
 
+/* Scores the lines of a chunk in place of keeping their values (rw_take_lines_fn). */
 static int score_lines(void *user, struct rw_builder *lines)
 {
     const struct scoring *job = user;
@@ -232,7 +234,7 @@ static int score_lines(void *user, struct rw_builder *lines)
     return RW_OK;
 }
 
-/* Concatenates the scores of lines. Either all builders have them, or no builder does. */
+/* Concatenates the scores of the builders. Either all builders have scores, or no builder does. */
 static int join_scores(struct rw_ctx *ctx, struct scoring *job, const struct rw_builder_list *list)
 {
     job->n_lines = 0;
@@ -245,7 +247,7 @@ static int join_scores(struct rw_ctx *ctx, struct scoring *job, const struct rw_
     return RW_OK;
 }
 
-/* Scores documents whose lines were not scored. start: when reading them began. */
+/* Scores documents whose lines were not scored. start: time in ms when reading them began. */
 static int score_chunk(struct rw_ctx *ctx, struct scoring *job, double start,
                        const struct rw_dataset *chunk)
 {
@@ -258,7 +260,8 @@ static int score_chunk(struct rw_ctx *ctx, struct scoring *job, double start,
     return RW_OK;
 }
 
-/* Checks that the features of the lines match the model. The data set has no features any more. */
+/* Checks that the features match the model. `chunk` has no features any more; job->seen marks those
+ * of its lines. */
 static int check_seen(struct rw_ctx *ctx, const struct scoring *job, const struct rw_dataset *chunk)
 {
     struct rw_column_view view = rw_column_view_of(chunk);
@@ -354,8 +357,9 @@ out:
     return status;
 }
 
-/* Reads the file as a whole, if it is the only one and not text. Copies would lose some of its
- * data, which is needed even if the shard has no documents. */
+/* Reads the file without builders, if it is the only one and not text. Builders would lose some of
+ * its data, such as codes, and whether weights were given per query. All workers need that data,
+ * even if their shard has no documents. */
 static int read_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw_read_goal *goal,
                       struct rw_binned *out)
 {
@@ -408,7 +412,7 @@ static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths
 {
     struct reader reader = {.path = paths, .n_paths = n_paths, .end_path = n_paths, .part = part};
     int status = RW_OK;
-    if (part) /* their queries are compared with those of the other workers */
+    if (part) /* rw_together_check detects repeated queries */
         rw_shard_files(part, &reader.next_path, &reader.end_path);
     else if (!goal->may_come_back)
         status = rw_seen_new(ctx, &reader.seen);
@@ -418,14 +422,14 @@ static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths
     return status;
 }
 
-/* ---- reading LETOR text as codes ----
+/* ---- reading LETOR text as codes (io/source.h) ----
  *
  * Files are opened again for each pass. Any thread reads any chunk of a plain file. */
 
 struct text_source {
     struct rw_source source;
-    struct reader reader; /* reads all files, or the shard's */
-    int first_path;
+    struct reader reader;      /* reads all files, or the shard's */
+    int first_path;            /* the first file to read */
     uint32_t *first_chunk;     /* [n_files + 1] number of the first chunk of each file; owned */
     struct rw_read_goal *goal; /* borrowed */
     struct rw_cache_values *values; /* those of the goal, or NULL */
@@ -433,10 +437,12 @@ struct text_source {
     struct rw_binned *out;          /* borrowed */
 };
 
-/* Returns 0 if the files are so small, or of such a kind, that they need not be opened. */
+/* Returns 0 if the files have too few bytes for many documents, or if one is neither a regular file
+ * nor a stored pipe. They then need not be opened. */
 static int may_be_large(const struct rw_ctx *ctx, const char *const *paths, int n_paths)
 {
-    enum { LEAST_LINE = 8, MOST_PACKED = 40 }; /* bytes of "0 qid:1\n"; highest compression ratio */
+    /* bytes of "0 qid:1\n", and compression ratio that is assumed to be the highest */
+    enum { LEAST_LINE = 8, MOST_PACKED = 40 };
     struct stat info;
     uint64_t n_bytes = 0, n_kept = 0;
     /* opening and closing a pipe would lose its data, unless it is stored */
@@ -513,6 +519,7 @@ struct pass_job {
     uint32_t n_read;                /* number of them that all threads have read */
 };
 
+/* Reads the wanted documents of a chunk (rw_text_each_fn). */
 static int pick_chunk(void *user, uint64_t number, int thread)
 {
     struct pass_job *job = user;
@@ -536,7 +543,8 @@ static int pick_chunk(void *user, uint64_t number, int thread)
     return status;
 }
 
-/* Reads a file's chunks. first_chunk: that of the file and of the next one. */
+/* Opens the next file and reads its chunks. first_chunk: [2] the first chunk of the file, and of
+ * the next one. */
 static int pick_file(struct text_source *t, const uint32_t *first_chunk)
 {
     struct pass_job job = {
@@ -569,8 +577,8 @@ static int pick_pass(struct rw_source *source)
 
 /* ---- writing values to a cache ---- */
 
-/* Prepares the cache, whose layout must be known before the values are. Returns 0 if it cannot be
- * known. */
+/* Prepares the cache for values, whose layout must be known before the values are written. Returns
+ * 0 if a column would be sparse according to the sample: then the layout is not known. */
 static int begin_values(struct rw_source *source)
 {
     struct text_source *t = source->self;
@@ -595,8 +603,8 @@ static int begin_values(struct rw_source *source)
     return status;
 }
 
-/* Finishes after the codes are made. Returns 0 if not all values are in the cache, or if a column
- * is not of the expected kind. */
+/* Finishes after the codes are made. Returns 0 if there is a cache for values, but not all values
+ * are in it, or a column would be sparse. */
 static int end_text(struct rw_source *source)
 {
     const struct text_source *t = source->self;
@@ -612,6 +620,8 @@ static int end_text(struct rw_source *source)
     return 1;
 }
 
+/* Opens all files, and skims them if they are LETOR text with enough documents. Returns 1, or 0 to
+ * read them in another way. */
 static int open_all(struct rw_source *source)
 {
     struct text_source *t = source->self;
@@ -633,8 +643,8 @@ static int open_all(struct rw_source *source)
     return source->documents->n_docs > rw_cut_sample_docs;
 }
 
-/* Synchronises all workers. Invalid text is read again with its values, which finds the first error
- * in this worker's text and its message. */
+/* Synchronises all workers after `status`. If this worker failed to read its shard, the text is
+ * read again with its values, which finds the first error and its message. */
 static int explain(struct rw_source *source, int status)
 {
     const struct text_source *t = source->self;
@@ -700,7 +710,7 @@ int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                : RW_OK;
 }
 
-/* ---- reading with one worker ---- */
+/* ---- reading with one worker, or with several ---- */
 
 static int read_files(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                       struct rw_read_goal *goal, struct rw_binned *out)

@@ -1,4 +1,5 @@
-/* Divides files among workers, and checks that the shards that they read form one data set. */
+/* Divides files among workers (rw_shard_find), and checks that the shards that they read form one
+ * data set (rw_together_check). Both are declared in data_format.h. */
 #include "io/data_format.h"
 
 #include <sys/stat.h>
@@ -38,6 +39,7 @@ int rw_shard_check_path(struct rw_ctx *ctx, const char *path)
                    rw_n_workers(ctx));
 }
 
+/* Examines the i-th file. */
 static int look_at(struct survey *survey, int i, struct rw_shard *part)
 {
     struct file *file = &survey->file[i];
@@ -57,7 +59,8 @@ static int look_at(struct survey *survey, int i, struct rw_shard *part)
     return RW_OK;
 }
 
-/* Checks that the files are the same for all workers, since their next steps depend on this. */
+/* Checks that all workers see the same number of files, with the same sizes, which can be divided
+ * or not. The next steps of all workers depend on this. */
 static int check_same(const struct survey *survey)
 {
     uint64_t seen[2];
@@ -96,7 +99,7 @@ static int check_files(const struct survey *survey)
 
 /* ---- query boundaries ---- */
 
-/* Finds the first query that begins after the document at byte `at` of all files. */
+/* Finds the first query that begins after the document at byte `at` of the concatenated files. */
 static int find_query(const struct survey *survey, uint64_t at, struct rw_place *place)
 {
     char *query RW_FREED = NULL;
@@ -123,6 +126,7 @@ static uint64_t even_byte(const struct survey *survey, int worker)
     return survey->n_bytes / n * r + survey->n_bytes % n * r / n;
 }
 
+/* Finds where the shard of a worker begins; of n_workers: where the last shard ends. */
 static int divide(const struct survey *survey, int worker, struct rw_place *place)
 {
     *place = (struct rw_place){.file = worker ? survey->n_files : 0};
@@ -158,6 +162,7 @@ static int first_file(const struct survey *survey, int worker)
     return first;
 }
 
+/* Assigns whole files to this worker. */
 static void give_files(const struct survey *survey, struct rw_shard *part)
 {
     const int n_workers = rw_n_workers(survey->ctx), worker = rw_worker(survey->ctx);
@@ -284,6 +289,8 @@ static void count_before(const struct joint *j)
     }
 }
 
+/* Sets all weights to 1 if only other workers have weights, and makes the properties of weights and
+ * the number of tables read equal on all workers. */
 static int weigh(const struct joint *j)
 {
     struct rw_dataset *documents = j->documents;
@@ -302,8 +309,8 @@ static int weigh(const struct joint *j)
     return RW_OK;
 }
 
-/* Checks that all documents have as many further labels as those of the first worker that has some.
- */
+/* Checks that this worker's documents have as many further labels as those of the first worker that
+ * has documents. */
 static int check_more_labels(const struct joint *j)
 {
     const struct summary *first = j->summary, *own = &j->summary[j->worker];
@@ -338,6 +345,7 @@ static int write_names(const struct joint *j, char **text, size_t *n_bytes)
     return RW_OK;
 }
 
+/* Reads names written by write_names of another worker. */
 static int read_names(const struct joint *j, const char *text, size_t n_bytes)
 {
     struct rw_dataset *documents = j->documents;
@@ -358,7 +366,8 @@ static int read_names(const struct joint *j, const char *text, size_t n_bytes)
     return RW_OK;
 }
 
-/* Gives all workers the names of the first worker that has some. */
+/* Copies the names of the first worker that has names to all workers without names. Fails if those
+ * of another worker differ. */
 static int share_names(const struct joint *j)
 {
     struct rw_dataset *documents = j->documents;

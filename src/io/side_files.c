@@ -81,7 +81,7 @@ int rw_line_wrong(struct rw_ctx *ctx, const struct rw_line_reader *lines,
                      (int)(found->n < 40 ? found->n : 40), found->text);
 }
 
-/* Returns 1 if the whole word is a number. */
+/* Returns 1 if the whole word is a number in the range of double. */
 static int number_of(const struct rw_word *word, double *number)
 {
     const char *end = word->text + word->n;
@@ -146,7 +146,7 @@ static void numbers_release(struct numbers *numbers)
     rw_mem_free(numbers->value);
 }
 
-/* Parses the numbers of the current line. */
+/* Parses the numbers of the current line and appends them. */
 static int read_line(struct rw_ctx *ctx, const struct rw_line_reader *lines,
                      const struct rw_side_column *kind, struct numbers *numbers)
 {
@@ -176,8 +176,9 @@ static int read_line(struct rw_ctx *ctx, const struct rw_line_reader *lines,
     return RW_OK;
 }
 
-/* Reads the numbers of lines first .. first + most - 1, counted from 0. Blank lines at the end do
- * not count. all: count the lines after them, too. */
+/* Reads the numbers of lines first .. first + most - 1, counted from 0. Blank lines at the end of
+ * the file do not count. all: 1: then advances to the last line, so lines->number is their total.
+ */
 static int read_numbers(struct rw_ctx *ctx, struct rw_line_reader *lines,
                         const struct rw_side_column *kind, uint64_t first, uint64_t most, int all,
                         struct numbers *numbers)
@@ -207,8 +208,9 @@ int rw_scores_of_lines(struct rw_ctx *ctx, struct rw_line_reader *lines, uint32_
     return RW_OK;
 }
 
-/* Reads a file with numbers for the documents or queries of all workers, and stores this worker's,
- * from number `begin` on. all: has the numbers of documents and queries of all workers. */
+/* Reads a file with numbers for the documents or queries of all workers. Stores those of this worker.
+ * begin: number of documents or queries of the workers before it. all: only its n_docs and n_queries
+ * are set, to the totals over all workers. */
 static int take_numbers(struct rw_ctx *ctx, struct rw_dataset *dataset,
                         const struct rw_side_column *side, const char *path, uint64_t begin,
                         const struct rw_dataset *all)
@@ -243,7 +245,7 @@ struct pair_file {
     size_t known_room;
 };
 
-/* Parses a document's number within a query. */
+/* Parses the number of a document within its query, from 1. `query` is the query's index. */
 static int take_document(const struct pair_file *pairs, const struct rw_word *word, size_t query,
                          uint32_t *doc)
 {
@@ -305,8 +307,8 @@ static int read_pair_lines(struct pair_file *pairs, const char *path)
     return RW_OK;
 }
 
-/* Checks that each line's query belongs to a worker, and that there is a pair. The result is the
- * same on all workers. */
+/* Fails with RW_ERR_DATA if no worker has the query of a line, or if there is no pair. The result
+ * is the same on all workers. */
 static int check_known(struct pair_file *pairs)
 {
     const struct rw_line_reader *lines = &pairs->lines;
@@ -370,7 +372,7 @@ static int by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Parses the current line. */
+/* Parses the current line, "ID NAME". */
 static int read_name(struct rw_ctx *ctx, const struct rw_line_reader *lines,
                      struct rw_feature_name *out)
 {
@@ -464,7 +466,7 @@ struct record {
     uint64_t line;
     double value; /* a label or a score */
     uint32_t query;
-    uint32_t file; /* JUDGMENTS, or 1 + the run */
+    uint32_t file; /* JUDGMENTS, or 1 + the index of the run */
 };
 
 /* A struct rw_qrels with the data that it points to, which is freed with it. The arrays are in its
@@ -482,11 +484,11 @@ struct reading {
     int n_runs;
     struct rw_line_reader *file; /* [1 + n_runs] owned */
     struct rw_query_ids ids;
-    const char **query; /* [ids.n] parts of a text; owned */
+    const char **query; /* [ids.n] query ids, parts of the judgments' text; array is owned */
     size_t query_room;
     struct record *record; /* [n_records] owned */
     size_t n_records, record_room;
-    size_t *query_begin; /* [ids.n + 1] start of each query in the sorted records; owned */
+    size_t *query_begin; /* [ids.n + 1] index of each query's first record, once sorted; owned */
     struct rw_builder builder;
 };
 
@@ -632,7 +634,7 @@ static size_t end_of_document(const struct reading *reading, size_t begin, size_
     return i;
 }
 
-/* Adds the document of the records from `begin` on. Its number is the builder's count. */
+/* Adds the document of the records from `begin` on to the builder. */
 static int add_document(struct reading *reading, size_t begin)
 {
     static const char is_id[] = "docid = ";

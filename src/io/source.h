@@ -4,9 +4,10 @@
  * Codes need two passes. In the first, the values of the sampled documents determine the
  * boundaries; in the second, the other documents are read. Within a pass, a source reads its chunks
  * in the way that suits it: any thread any chunk (plain text), one after the other (gzip), or
- * several at a time (batches). It passes the wanted documents of each chunk to rw_source_take. All
- * other steps are shared, in source_codes.c: sampling, passes, and communication among workers. The
- * second pass is skipped if all documents were sampled.
+ * several at a time (batches). It passes the wanted documents of each chunk, which are those that
+ * this pass reads, to rw_source_take. All other steps are shared, in source_codes.c: sampling,
+ * passes, and communication among workers. If all documents were sampled, the source is read only
+ * once.
  *
  * To add a source, write a struct rw_source_kind and a function that runs it in the file of its
  * format (reader.c and batches.c are examples), and declare that function here. */
@@ -23,7 +24,8 @@ struct rw_source_kind {
     /* Reads all chunks once and passes the wanted documents of each to rw_source_take, including
      * chunks without any such document. */
     int (*pass)(struct rw_source *source);
-    /* Called between the passes, when boundaries are known; returns like open. NULL: not called. */
+    /* Called after the first pass, when boundaries are known; returns like open. NULL: not called.
+     */
     int (*bounded)(struct rw_source *source);
     /* Called at the end, when there are codes; returns like open. NULL: not called. */
     int (*done)(struct rw_source *source);
@@ -38,7 +40,8 @@ struct rw_source {
     struct rw_ctx *ctx;                 /* borrowed */
     const struct rw_cut_rule *rule;     /* must be set once the source is open; borrowed */
     const struct rw_dataset *documents; /* their values are not used; borrowed */
-    uint32_t *first_doc;                /* [n_chunks + 1] documents before each chunk; owned */
+    uint32_t *first_doc;                /* [n_chunks + 1] number of documents before each chunk;
+                                           owned */
     uint32_t n_chunks;
     /* used while codes are made */
     struct rw_cut_sample sample;
@@ -53,27 +56,27 @@ static inline int rw_source_wants(const struct rw_source *source, uint32_t doc)
 {
     return (source->sample.in ? source->sample.in[doc] : 1) == source->sampled;
 }
-/* Returns the number of documents of a chunk that it reads. */
+/* Returns the number of documents of a chunk that the current pass reads. */
 static inline uint32_t rw_source_n_wanted(const struct rw_source *source, uint32_t chunk)
 {
     const struct rw_chunk *held = &source->chunks.chunk[chunk];
     return source->sampled ? held->n_sampled : held->n_docs - held->n_sampled;
 }
-/* Takes a chunk's wanted documents. `builder` contains them, and `row` [builder->n_docs] has their
- * row in the chunk. If it is NULL, rw_chunks_stage has stored them in the memory of `slot`. Several
- * threads may call it, each with a different slot from 0 to ctx->n_threads - 1. Never uses the
- * context. */
+/* Takes a chunk's wanted documents. `builder` contains them, and row: [builder->n_docs] their rows
+ * in the chunk. builder NULL: they are in the memory of `slot`, for which rw_chunks_stage made
+ * room. Several threads may call it in parallel, each with a different slot from 0 to
+ * ctx->n_threads - 1. Never uses the context. */
 int rw_source_take(struct rw_source *source, uint32_t chunk, int slot,
                    const struct rw_builder *builder, const uint32_t *row);
 /* Runs the passes, and fills out->bins and the features. All workers call it, and fail together.
- * Returns 1, or 0 if open or bounded does. In any case, it then frees all data of the source except
- * the kind's. */
+ * Returns 1, or 0 if open, bounded or done returns 0. In any case, it frees all data of the source
+ * except that of the kind, `self`. */
 int rw_source_codes(struct rw_source *source, struct rw_binned *out);
 
 /* ---- the sources ---- */
 
-/* Files of LETOR text (reader.c) need three passes, since a first one skims labels and queries.
- * Every entry is thus parsed once, and values are never all in memory. */
+/* Files of LETOR text (reader.c) are read up to three times: before the two passes, labels and
+ * queries are skimmed. Every entry is parsed once, and the values are never all in memory. */
 
 struct rw_shard;
 struct rw_read_goal;
@@ -81,21 +84,22 @@ struct rw_read_goal;
 /* Reads files like rw_dataset_read, but bins them by goal->rule while reading. The bins are those
  * of rw_bins_make_training. `out` must be empty, and is filled only under these conditions: the
  * files look like LETOR text with more documents than rw_cut_sample_docs, and goal->bins_text,
- * which is then called, agrees. It stays empty if the text has any error, which reading it as a
+ * which is then called, returns 1. It stays empty if the text has any error, which reading it as a
  * whole reports. If the goal has a cache for values, they are written to it; if that is impossible,
- * `out` stays empty. part: NULL, or the worker's shard of the files, which must be LETOR text with
- * any number of documents. All workers then call it, and fail together. */
+ * `out` stays empty. part: NULL, or the worker's shard of the files, which must be LETOR text. With
+ * a shard, the text is binned whatever the number of documents, errors are reported, and all
+ * workers call it, and fail together. */
 int rw_text_codes(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                   struct rw_read_goal *goal, struct rw_shard *part, size_t chunk_bytes,
                   struct rw_binned *out);
 
-/* Reads a streamed table (batches.c). Its documents are combined into chunks of chunk_docs
- * documents, at most as many at a time as there are threads. rule->ignore must be NULL and *out
- * zeroed. Release *out even on failure. Errors are those of rw_dataset_from_table. */
-enum { RW_STREAM_CHUNK_DOCS = 1 << 14 };
+enum { RW_STREAM_CHUNK_DOCS = 1 << 14 }; /* chunk_docs of rw_stream_codes, except in tests */
 /* Returns 1 if the table's values are not in memory, but arrive in batches of documents, again in
  * each pass. */
 int rw_table_is_streamed(const struct rw_table *table);
+/* Reads a streamed table (batches.c). Its documents are combined into chunks of chunk_docs
+ * documents, at most as many at a time as there are threads. rule->ignore must be NULL and *out
+ * zeroed. Release *out even on failure. Errors are those of rw_dataset_from_table. */
 int rw_stream_codes(struct rw_ctx *ctx, const struct rw_table *table,
                     const struct rw_cut_rule *rule, uint32_t chunk_docs, struct rw_binned *out);
 

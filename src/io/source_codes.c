@@ -1,4 +1,5 @@
-/* Runs any source and makes codes of its values. */
+/* Runs any source (io/source.h) and makes codes of its values. Also contains the source for the
+ * values of a data set in memory (rw_dataset_codes). */
 #include "io/source.h"
 
 #include "comm/comm.h"
@@ -20,6 +21,7 @@ int rw_source_take(struct rw_source *source, uint32_t chunk, int slot,
                            : rw_chunks_add(&source->chunks, chunk, slot, builder, row);
 }
 
+/* Makes codes of chunks whose documents have all been sampled. */
 static int add_held(void *user, struct rw_share *share)
 {
     static const struct rw_builder nothing;
@@ -36,6 +38,7 @@ static int coded(const struct rw_source *source, int status)
                : status;
 }
 
+/* Runs the first pass (sampled 1) or the second one. */
 static int run_pass(struct rw_source *source, int sampled)
 {
     struct rw_ctx *ctx = source->ctx;
@@ -84,8 +87,8 @@ static int open_documents(struct rw_source *source)
     return status < 0 ? status : 1;
 }
 
-/* Numbers the wanted documents of a chunk: by position in the chunk or, if they are sampled, among
- * the sampled ones. number: [CHUNK_DOCS], written; UINT32_MAX: not wanted. */
+/* Numbers the wanted documents of a chunk from 0: in the first pass among the sampled documents of
+ * the chunk, in the second among all. number: [CHUNK_DOCS], written; UINT32_MAX: not wanted. */
 static void number_wanted(const struct rw_source *source, uint32_t chunk, uint32_t *number)
 {
     const uint32_t first = source->first_doc[chunk], n = source->first_doc[chunk + 1] - first;
@@ -97,8 +100,8 @@ static void number_wanted(const struct rw_source *source, uint32_t chunk, uint32
     }
 }
 
-/* Appends the entries of documents [first, end) to the n in the thread's memory. Returns the new
- * number of entries. */
+/* Appends the entries of a column for the wanted documents of [first, end) to the n entries in the
+ * memory of a thread. number: see number_wanted. Returns the new number of entries. */
 static uint32_t stage_column(const struct rw_column *column, uint32_t first, uint32_t end,
                              const uint32_t *number, struct rw_chunk_scratch *s, uint32_t n)
 {
@@ -115,6 +118,7 @@ static uint32_t stage_column(const struct rw_column *column, uint32_t first, uin
     return n;
 }
 
+/* Stores the entries of the wanted documents of a chunk in the memory of a thread. */
 static int stage_chunk(const struct rw_source *source, uint32_t chunk, const uint32_t *number,
                        struct rw_chunk_scratch *s)
 {

@@ -9,10 +9,12 @@
 #include "io/data_format.h"
 
 enum {
+    /* limits of the number of chunks that are parsed at a time: of a block, and of ranges if
+     * few_at_once applies */
     LEAST_AT_ONCE = 4,
-    MOST_AT_ONCE = 64,   /* chunks whose values are needed soon */
-    TIMES_THREADS = 16,  /* at the end of a batch of chunks, only a few threads wait for the last
-                            one */
+    MOST_AT_ONCE = 64,
+    TIMES_THREADS = 16,  /* other ranges that are parsed at a time, per thread: with many, threads
+                            wait little for the last one */
     LINE_BYTES = 1 << 12 /* bytes read at first after a range, to complete its last line */
 };
 
@@ -144,8 +146,9 @@ size_t rw_text_chunk_bytes(const struct rw_ctx *ctx, size_t most)
     return bytes > LEAST ? bytes : LEAST;
 }
 
-/* ---- query ids so far, and their locations ---- */
+/* ---- the ids of all queries so far, and their locations ---- */
 
+/* Where a query began. */
 struct entry {
     const char *file;
     uint64_t line; /* from 1; 0: unknown */
@@ -153,7 +156,7 @@ struct entry {
 
 struct rw_seen {
     struct rw_query_ids ids;
-    struct entry *entry; /* [ids.n] where each query began; owned */
+    struct entry *entry; /* [ids.n] by the number of the id; owned */
     size_t entry_room;
     const char *last;      /* id of the last query */
     const char *file;      /* name of its file, or NULL */
@@ -205,7 +208,7 @@ int rw_seen_add(struct rw_ctx *ctx, struct rw_seen *seen, const char *id, const 
 
 /* ---- reading ranges of a plain file ---- */
 
-/* Returns the bytes of the range, or of the whole file. */
+/* Returns the number of bytes of the text's range in a file of n_bytes bytes. */
 static uint64_t range_bytes(const struct rw_text *text, uint64_t n_bytes)
 {
     const uint64_t end = n_bytes < text->end ? n_bytes : text->end;
@@ -234,7 +237,7 @@ static int read_at(const struct rw_text *text, uint64_t at, char *buffer, size_t
 }
 
 /* Reads a chunk: the lines that begin in its range of bytes. The last range ends with the text. The
- * byte before the range shows whether a line begins at its start. */
+ * byte before the range is read, too: it shows whether a line begins at the start of the range. */
 static int read_range(const struct rw_text *text, uint64_t number, struct rw_text_worker *worker,
                       struct rw_text_chunk *chunk)
 {
@@ -307,6 +310,7 @@ void rw_text_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker)
         rw_text_chunk_fail(chunk, status);
 }
 
+/* Reads and parses a chunk that is a range. */
 static void parse_range(const struct rw_text *text, uint64_t number, struct rw_text_worker *worker,
                         struct rw_text_chunk *chunk)
 {
@@ -331,7 +335,9 @@ uint64_t rw_text_newlines(const char *text, size_t n)
     return n_lines;
 }
 
-/* Counts the lines that end in bytes [at, at + n_bytes). *n_read: bytes that could be read. */
+/* Counts the lines that end in bytes [at, at + n_bytes). *n_read: number of bytes that could be
+ * read.
+ */
 static uint64_t count_at(const struct rw_input *input, uint64_t at, uint64_t n_bytes,
                          uint64_t *n_read)
 {
@@ -388,8 +394,8 @@ static size_t block_bytes(const struct rw_text *text)
     return text->chunk_bytes * (size_t)text->at_once;
 }
 
-/* Returns the number of gzip members to fetch at a time, large enough that threads end at about the
- * same time. */
+/* Returns the least number of gzip members to fetch at a time, large enough that threads finish at
+ * about the same time. */
 static int wanted_members(const struct rw_text *text)
 {
     return 2 * text->n_threads;
@@ -422,8 +428,8 @@ static void begin_block(const struct rw_text_block *before, struct rw_text_block
     next->n_held = n_over;
 }
 
-/* Fills a block that has begun from the input. A line longer than the block makes it grow. Never
- * uses the context, since another thread may be running. */
+/* Reads input into a block, which begin_block has begun. A line longer than the block makes it
+ * grow. Never uses the context, since other threads are running. */
 static void fill(struct rw_text *text, struct rw_text_block *next)
 {
     const size_t most = text->kind->most_line;
@@ -444,6 +450,7 @@ static void fill(struct rw_text *text, struct rw_text_block *next)
     }
 }
 
+/* Reads the block after `before` in sequence. */
 static void fetch(struct rw_text *text, const struct rw_text_block *before,
                   struct rw_text_block *next)
 {
@@ -451,7 +458,9 @@ static void fetch(struct rw_text *text, const struct rw_text_block *before,
     fill(text, next);
 }
 
-/* Continues in sequence from the i-th member on. */
+/* Stops using several threads for gzip: reading continues in sequence from the i-th current member
+ * on.
+ */
 static void leave_members(struct rw_text *text, int i)
 {
     rw_members_leave(text->members, i);
@@ -459,8 +468,8 @@ static void leave_members(struct rw_text *text, int i)
     text->members = NULL;
 }
 
-/* Finds the members of the next block. Returns their number, or 0 to fetch it, and all later
- * blocks, in sequence. */
+/* Finds the members of the next block. Returns their number, or 0 if it, and all later blocks, must
+ * be fetched in sequence. */
 static int find_members(struct rw_text *text, const struct rw_text_block *before,
                         struct rw_text_block *next)
 {
@@ -475,7 +484,8 @@ static int find_members(struct rw_text *text, const struct rw_text_block *before
     return 0;
 }
 
-/* Completes a block of members. Those from the n_good-th on are invalid. */
+/* Completes a block of members. Member n_good, counted from 0, is the first invalid one, if there
+ * is one: from it on, the file is read in sequence. */
 static void end_members(struct rw_text *text, struct rw_text_block *next, int n_good)
 {
     const struct rw_members *members = text->members;
@@ -492,7 +502,8 @@ static void end_members(struct rw_text *text, struct rw_text_block *next, int n_
     fill(text, next);
 }
 
-/* Divides the block's lines into chunks of about equal size, and returns their number. */
+/* Divides the block's lines into the current chunks, of about equal size, and returns their number.
+ */
 static int cut(struct rw_text *text, const struct rw_text_block *block)
 {
     if (block->n_ready <= text->blocks.first) /* the block may be empty */
@@ -513,12 +524,15 @@ static int cut(struct rw_text *text, const struct rw_text_block *block)
 
 struct parse_job {
     struct rw_text *text;
-    const struct rw_text_block *block;
-    struct rw_text_block *next;
-    int n_members, n_fetches; /* gzip members in `next`, or one fetch */
-    int n_good;               /* number of members before the first damaged one */
+    const struct rw_text_block *block; /* the current block */
+    struct rw_text_block *next;        /* the block to fetch */
+    /* n_members: number of gzip members of `next`, or 0: it is fetched in sequence. n_fetches:
+     * number of steps that fetch, n_members or 1 */
+    int n_members, n_fetches;
+    int n_good; /* number of members before the first damaged one */
 };
 
+/* Processes the i-th current chunk. */
 static void take_chunk(struct rw_text *text, int i, int thread)
 {
     struct rw_text_chunk *chunk = &text->chunk[i];
@@ -551,7 +565,7 @@ static int parse_or_fetch(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Parses the n current chunks while `next` is fetched. */
+/* Parses the n current chunks of `block` while `next` is fetched. */
 static int parse_and_fetch(struct rw_ctx *ctx, struct rw_text *text, int n,
                            const struct rw_text_block *block, struct rw_text_block *next)
 {
@@ -644,8 +658,8 @@ static int collect(struct rw_ctx *ctx, struct rw_text *text, struct rw_text_chun
     return RW_OK;
 }
 
-/* Does the same for the first n chunks. If some were not parsed, returns the status of the first
- * failure. */
+/* Collects the first n current chunks in order, up to the first failure, and returns its status.
+ * With text->each, chunks have only a status. All n chunks are released. */
 static int collect_all(struct rw_ctx *ctx, struct rw_text *text, int n,
                        struct rw_builder_list *list)
 {
@@ -666,7 +680,7 @@ static int collect_all(struct rw_ctx *ctx, struct rw_text *text, int n,
 
 /* ---- parsing the next chunks ---- */
 
-/* Creates columns for the values that follow, if the whole file is read. */
+/* Creates early columns if the list receives one whole file of several chunks, with its values. */
 static int open_early(struct rw_ctx *ctx, struct rw_text *text, struct rw_builder_list *list)
 {
     enum { LEAST_CHUNKS = 2 };
@@ -735,6 +749,7 @@ int rw_text_next(struct rw_ctx *ctx, struct rw_text *text, struct rw_builder_lis
 
 /* ---- opening and closing ---- */
 
+/* Chooses how many chunks are parsed at a time. n_bytes: size of the file, if by_ranges. */
 static void set_at_once(const struct rw_ctx *ctx, struct rw_text *text, uint64_t n_bytes)
 {
     text->at_once = 2 * ctx->n_threads;

@@ -24,15 +24,15 @@ struct rw_text;
 struct rw_builder_list {
     struct rw_builder *builder; /* [n]; owned */
     size_t n, room;
-    int is_whole;           /* 1: the list receives the builders of one file, read as a whole */
+    int is_whole;           /* 1: the list receives all builders of one file, and no others */
     struct rw_early *early; /* columns that may already contain values, or NULL; owned */
-    /* Takes a chunk's values; a format need not call it. NULL: not used. Borrowed, like its user.
-     */
+    /* Called with the builder of a chunk that was just parsed, if the text has neither words nor
+     * columns, to replace its values by scores. NULL: not called. Borrowed, like its user. */
     rw_take_lines_fn *take;
     void *take_user;
-    /* For text that is skimmed, the documents of each chunk. Blocks are divided into the same
-     * chunks each time the file is opened with the same number of threads and the same chunk size.
-     */
+    /* For text that is skimmed (RW_TEXT_SKIM), the number of documents of each chunk. A file is
+     * divided into the same chunks each time it is opened with the same number of threads and the
+     * same chunk size. */
     uint32_t *chunk_docs; /* [n_chunks]; owned */
     size_t n_chunks, chunk_room;
 };
@@ -46,19 +46,20 @@ enum { RW_TEXT_PAD = 64 }; /* number of bytes that may be read before and after 
 /* ---- LETOR text (letor.c), and its fast path (letor_fast.c) ---- */
 
 enum {
-    RW_LETOR_SPAN = 2048, /* bytes that the fast path processes at a time */
-    RW_LETOR_SPAN_ENTRIES = RW_LETOR_SPAN / 4 + 8
+    RW_LETOR_SPAN = 2048,                         /* bytes that the fast path processes at a time */
+    RW_LETOR_SPAN_ENTRIES = RW_LETOR_SPAN / 4 + 8 /* most entries in them, and 8 more */
 };
 
-/* The entries of one line. Elements of `feature` and `text` from n on are left from earlier lines
- * and serve as a guess: the next entry usually has the same feature, which its text confirms. */
+/* The entries of one line, which are its features with their values. Elements of `feature` and
+ * `text` from n on are left from earlier lines and serve as a guess: the next entry usually has the
+ * same feature, which its text confirms. */
 struct rw_letor_entries {
     uint16_t *feature; /* [room] */
     float *value;      /* [room] */
-    uint64_t *text;    /* [room] the feature as written, in the fast path's form; 0: unknown */
+    uint64_t *text;    /* [room] result of feature_text (letor_fast.c) for it; 0: unknown */
     size_t room, n;
-    int32_t last; /* the previous feature; -1 at first */
-    uint64_t n_clamped;
+    int32_t last;       /* the previous feature; -1 at first */
+    uint64_t n_clamped; /* as in struct rw_dataset, since the chunk began */
 };
 /* Parses the entries at p that are written plainly (digits, ':', a short decimal, one blank), while
  * there is room for RW_LETOR_SPAN_ENTRIES more. Returns where it stopped: at `end`, or at an entry
@@ -76,13 +77,13 @@ enum rw_text_want { RW_TEXT_ALL, RW_TEXT_SKIM, RW_TEXT_PICK };
 
 /* The documents of a chunk that was skimmed before, and a selection of them. */
 struct rw_text_pick {
-    uint32_t n_docs;
+    uint32_t n_docs;    /* number of documents of the chunk */
     const float *label; /* [n_docs] as skimmed: a different label means that the file has changed */
     const uint8_t *in;  /* [n_docs]; NULL: all 1 */
     uint8_t which;      /* value of in[doc] for the selected documents; the others are skipped */
     uint32_t *row;      /* [n_docs] row in the chunk of each document in the builder; owned */
     size_t row_room;
-    uint32_t n_seen;
+    uint32_t n_seen; /* number of documents of the chunk parsed or skipped so far */
 };
 
 /* A thread's memory, which is kept from chunk to chunk. */
@@ -93,7 +94,7 @@ struct rw_text_worker {
     char *text;            /* [room] the chunk's text, if the thread reads it; from
                               rw_mem_new_large */
     size_t room;
-    struct rw_text_pick pick; /* for the current chunk, if documents are selected */
+    struct rw_text_pick pick; /* for the current chunk, if its documents are selected */
     float *value;             /* [n_slots] values of a CSV record */
     size_t value_room;
     struct {
@@ -112,12 +113,12 @@ struct rw_text_chunk {
     const char *begin, *end;       /* borrowed; RW_TEXT_PAD bytes on either side are readable */
     uint64_t number;               /* number of the chunk, for `early` */
     struct rw_text_worker *worker; /* borrowed during parsing */
-    struct rw_builder builder;     /* packed; without selected documents */
+    struct rw_builder builder;     /* packed documents; empty if documents are selected */
     struct rw_text_location *query_location; /* [builder.n_queries] of each query's first id */
     size_t query_location_room;
-    uint64_t n_lines;
-    int status;     /* status of the first invalid line; the builder has the documents before it */
-    int read_errno; /* the text ends early because the file cannot be read; status is RW_ERR_IO */
+    uint64_t n_lines; /* number of lines parsed so far */
+    int status;       /* RW_OK, or why parsing ended early; the builder has the documents before */
+    int read_errno;   /* the text ends early because the file cannot be read; status is RW_ERR_IO */
     struct rw_text_location error_location;
     char error[512];
     struct rw_recognised kind; /* kind of the file, if its first lines have no valid document */
@@ -126,8 +127,8 @@ void rw_text_chunk_release(struct rw_text_chunk *chunk);
 /* Ends the chunk at the current line, because memory is short or there are too many documents.
  * Returns `status`. */
 int rw_text_chunk_fail(struct rw_text_chunk *chunk, int status);
-/* Ends the chunk with an error at `at` of the line, or record, that begins at `line`. Returns NULL.
- */
+/* Ends the chunk with RW_ERR_PARSE, an error at `at` of the line or record that begins at `line`.
+ * Returns NULL. */
 const char *rw_text_wrong(struct rw_text_chunk *chunk, const char *line, const char *at,
                           const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Formats a word for a message: 'word', shortened, without newlines; `none` if it is empty. */
@@ -143,51 +144,54 @@ const char *rw_text_value_hint(const char *word, size_t n, const char *missing);
     "expected a label of 0 or more, found %s\n" \
     "hint: -1 means 'not judged' in some data sets; remove such documents"
 #define RW_TEXT_COMMA_HINT "\nhint: write decimals with a point, not a comma"
-/* Sets the query of the next document to `id`, [n] bytes at `at` of its line. Starts it in the
- * thread's builder, unless the previous document has the same query. */
+/* Sets the query of the next document to `id`: [n], found at `at` of the line that begins at
+ * `line`. Starts it in the thread's builder, unless the previous document has the same query. */
 int rw_text_query(struct rw_text_chunk *chunk, const char *line, const char *at, const char *id,
                   size_t n);
 
-/* ---- query ids so far, to detect repeated ones ---- */
+/* ---- the ids of all queries so far, to detect repeated queries ---- */
 
 int rw_seen_new(struct rw_ctx *ctx, struct rw_seen **out);
 void rw_seen_free(struct rw_seen *seen);
 RW_SCOPED_BY(rw_seen_free)
-/* Records a query, unless it is the same as the last. `id` must outlive `seen`. line 0: the file
- * has no lines. A repeated query fails with RW_ERR_PARSE. */
+/* Records a query, unless its id is that of the last query. `id` must outlive `seen`. file, line,
+ * column: where it begins; line 0: the file has no lines. A repeated query fails with RW_ERR_PARSE.
+ */
 int rw_seen_add(struct rw_ctx *ctx, struct rw_seen *seen, const char *id, const char *file,
                 uint64_t line, size_t column);
 
 /* ---- a file ---- */
 
 struct rw_text_kind {
-    int in_ranges;    /* a '\n' always ends a line, so threads may begin anywhere */
+    int in_ranges;    /* 1: a '\n' always ends a line, so threads may begin anywhere */
     size_t most_line; /* most bytes of a line; 0: unlimited */
-    /* Returns how many of a block's n bytes are complete lines, whose newline may be missing if no
-     * more text follows. is_first: the file begins with them. */
+    /* Returns how many of a block's n bytes are complete lines (CSV: records), each with its
+     * newline. is_first: the file begins with them. */
     size_t (*ready)(struct rw_text *text, const char *block, size_t n, int is_first);
-    /* Returns the first end of a line at or after `at` in the complete lines [begin, end). */
+    /* Returns the end, after its newline, of a line in the complete lines [begin, end): the first
+     * such end at or after `at`, or `end`. */
     const char *(*line_end)(const struct rw_text *text, const char *begin, const char *at,
                             const char *end);
     /* Parses the lines into chunk->worker->builder. An error in a line ends the chunk, and its
      * status is the chunk's. The function itself fails only if memory is short. If documents are
-     * selected, only their entries are parsed, with all checks; RW_ERR_DATA if the text differs
-     * from the skimmed one. */
+     * selected (RW_TEXT_PICK), only those are parsed, with all checks; the chunk's status is
+     * RW_ERR_DATA if the text differs from the skimmed one. */
     int (*parse)(struct rw_text_chunk *chunk);
     int (*open)(struct rw_ctx *ctx, struct rw_text *text); /* called before parsing */
     void (*close)(struct rw_text *text);                   /* NULL: not called */
-    /* Adds data to builders in addition to their documents, or NULL. */
+    /* Called with each packed builder, to add data in addition to documents. NULL: not called. */
     int (*finish)(struct rw_ctx *ctx, const struct rw_text *text, struct rw_builder *builder);
 };
 
 struct rw_text_block {
     char *text; /* RW_TEXT_PAD bytes, then the text; owned */
     size_t room;
-    size_t n_ready; /* bytes of complete lines */
-    size_t n_held;  /* end of the text, including the incomplete last line */
-    int status;     /* a failure after the complete lines; RW_ERR_PARSE: the next line has no end */
+    size_t n_ready; /* number of bytes of complete lines */
+    size_t n_held;  /* number of bytes of the text, with the incomplete line at the end */
+    int status; /* a failure after the complete lines; RW_ERR_PARSE: the next line is too long */
 };
 
+/* Type of a function that is called for a chunk, by its number in the file, on a thread. */
 typedef int rw_text_each_fn(void *user, uint64_t chunk, int thread);
 
 struct rw_text {
@@ -198,11 +202,11 @@ struct rw_text {
     int n_threads;
     struct rw_text_worker *worker;      /* [n_threads]; owned */
     int at_once;                        /* most chunks that are parsed at a time */
-    int few_at_once;                    /* the same, for chunks whose values are needed soon */
-    struct rw_text_chunk *chunk;        /* [at_once]; owned */
+    int few_at_once;                    /* the same for ranges if their values are stored first */
+    struct rw_text_chunk *chunk;        /* [at_once] the current chunks; owned */
     const struct rw_builder_list *list; /* receives the current chunks, or NULL; borrowed */
-    int by_ranges;
-    uint64_t n_chunks;          /* number of ranges */
+    int by_ranges;              /* 1: a chunk is a range of the file; 0: a part of a block */
+    uint64_t n_chunks;          /* number of ranges, if by_ranges */
     uint64_t next_chunk;        /* number of chunks before the current ones */
     struct rw_range *range;     /* range of a plain file, or NULL for the whole file; borrowed */
     uint64_t begin, end;        /* the range in bytes; `end` is UINT64_MAX for the whole file,
@@ -210,11 +214,11 @@ struct rw_text {
     struct rw_members *members; /* NULL: blocks are fetched in sequence; owned */
     struct {
         struct rw_text_block block[2]; /* the block being parsed, and the one being fetched */
-        int current, begun;
-        size_t first; /* bytes at the beginning of the current block that are not documents */
+        int current, begun;            /* index in `block`; 1: the first block has been fetched */
+        size_t first; /* number of bytes at the start of the current block that are not documents */
     } blocks;
-    uint64_t n_lines; /* lines before the current chunks */
-    uint64_t n_docs;
+    uint64_t n_lines; /* number of lines before the current chunks */
+    uint64_t n_docs;  /* number of documents so far */
     enum rw_text_want want;
     struct rw_vocabulary
         *vocabulary; /* of values that are categories; NULL: no such values; borrowed */
@@ -226,20 +230,20 @@ struct rw_text {
 };
 
 enum { RW_TEXT_CHUNK_BYTES = 1 << 20 };
-/* Returns the chunk size, at most `most`. A thread's memory grows with its chunk. Many threads thus
- * get smaller chunks, and together need little more memory than a few. */
+/* Returns the chunk size in bytes, at most `most`. A thread's memory grows with its chunk. Many
+ * threads thus get smaller chunks, and together need little more memory than a few threads. */
 size_t rw_text_chunk_bytes(const struct rw_ctx *ctx, size_t most);
 /* Opens text. `input` and `range` must exist until close, and nothing may have been read from
  * `input`. range: NULL, or bytes of a plain file (data_format.h); its n_lines is written. `seen` is
- * borrowed. If it is NULL, repeated queries are not detected. Without a range, only a few chunks
- * are then parsed at a time, since they are needed soon. chunk_bytes: about RW_TEXT_CHUNK_BYTES,
- * less in tests; 0: chosen for the file. */
+ * borrowed. If it is NULL, repeated queries are not detected; if `range` is NULL, too, only a few
+ * chunks are parsed at a time, since the caller uses them up before it reads more. chunk_bytes:
+ * about RW_TEXT_CHUNK_BYTES, less in tests; 0: chosen for the file. */
 int rw_text_open(struct rw_ctx *ctx, const struct rw_text_kind *kind, struct rw_input *input,
                  struct rw_range *range, struct rw_seen *seen, size_t chunk_bytes,
                  struct rw_text **out);
 /* Parses the next chunks and appends their builders, in order, to `list`. *more is 0 at the end of
- * the file. Fails with RW_ERR_PARSE if the file has no document, or with file, line and column of
- * an invalid line. */
+ * the text. Fails with RW_ERR_PARSE at an invalid line, or if the file is read as a whole and has
+ * no document. */
 int rw_text_next(struct rw_ctx *ctx, struct rw_text *text, struct rw_builder_list *list, int *more);
 void rw_text_close(struct rw_text *text);
 RW_SCOPED_BY(rw_text_close)
@@ -251,19 +255,22 @@ int rw_text_begin(struct rw_ctx *ctx, struct rw_text *text);
  * documents instead stay in the worker's builder until it is emptied. */
 void rw_text_parse(struct rw_text_chunk *chunk, struct rw_text_worker *worker);
 
+/* Returns the number of newlines in n bytes. */
 uint64_t rw_text_newlines(const char *text, size_t n);
-/* Estimates the number of lines of the file. The result is exact if the file is small. */
+/* Estimates the number of lines of the text, before any of it is read. The result is exact
+ * for a small plain file, and 0 if nothing is known, as for a pipe. */
 uint64_t rw_text_guess_lines(const struct rw_text *text);
 
 /* ---- reading a file several times ---- */
 
 /* Parses the documents of a chunk that worker->pick selects into worker->builder. Threads may call
- * it in parallel, each with a separate worker. For blocks, it may only be called in the call for
- * that chunk. */
+ * it in parallel, each with a separate worker. If the text is read by blocks, it may be called only
+ * within the `each` of rw_text_each for that chunk. */
 int rw_text_pick(const struct rw_text *text, uint64_t chunk, struct rw_text_worker *worker);
 /* Calls each(user, chunk, thread) for every chunk of a text that was just opened, to select
- * documents. Threads call it in parallel, each with a separate worker. After a status below 0 no
- * further chunks start. */
+ * documents. Threads call it in parallel; `thread` is the index of the thread's worker in
+ * text->worker. If a call returns a status below 0, fails with that of the first such chunk, and no
+ * further group of current chunks is started. */
 int rw_text_each(struct rw_ctx *ctx, struct rw_text *text, rw_text_each_fn *each, void *user);
 
 extern const struct rw_text_kind rw_letor_text, rw_csv_text;

@@ -2,8 +2,8 @@
  * linked to MPI, and rw_comm_open (comm.c) opens it.
  *
  * A waiting worker yields its processor: calls are started without blocking and then tested at
- * growing intervals. Large messages are exchanged between pairs of workers in parts. This keeps
- * counts under 2^31 and makes progress visible.
+ * growing intervals. Large buffers are sent in parts, which keeps counts under 2^31 and shows a
+ * waiting worker that there is progress.
  *
  * When a worker fails by itself, the others wait for it inside MPI, which cannot notify them. Its
  * communicator therefore ends with MPI_Abort, after the message has been printed. */
@@ -19,13 +19,14 @@
 #ifndef RW_MPI_PART /* a test sets a small one */
 #define RW_MPI_PART ((size_t)1 << 18)
 #endif
-/* PART: bytes of a message, a multiple of 8. PARTS: messages in flight in one direction. */
+/* PART: most bytes of a message, a multiple of 8. PARTS: most messages in flight in one direction.
+ * WINDOW: most bytes in flight in one direction. */
 enum { PART = RW_MPI_PART, PARTS = 8, WINDOW = PART * PARTS };
 
 struct mpi {
     MPI_Comm comm;
     int worker, n_workers;
-    char *window; /* [WINDOW] received terms of sums; owned */
+    char *window; /* [WINDOW] elements received, which are then added to sums; owned */
 };
 
 /* Number of communicators that are open or that failed. While there are any, MPI must not be
@@ -34,6 +35,7 @@ static int n_open;
 
 /* ---- waiting ---- */
 
+/* How long a waiting worker yields before it sleeps, and the longest sleep, in microseconds. */
 enum { WATCHFUL_US = 200, MOST_SLEEP_US = 1000 };
 
 static double now_us(void)
@@ -43,7 +45,8 @@ static double now_us(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
-/* Sleeps a little. A wait becomes at most an eighth longer. */
+/* Yields, or sleeps a little after a longer wait. Sleeping makes a wait at most an eighth longer.
+ */
 static void rest(double waited_us)
 {
     if (waited_us < WATCHFUL_US) {
@@ -113,7 +116,8 @@ static int swap(const struct mpi *mpi, int to, const char *send, size_t n_send, 
     return 0;
 }
 
-/* In step k of P - 1, each worker sends to one worker and receives from another. */
+/* An exchange among all workers has the steps k = 1 to n_workers - 1. In step k, each worker sends
+ * to worker_to and receives from worker_from. */
 static int worker_to(const struct mpi *mpi, int k)
 {
     return (mpi->worker + k) % mpi->n_workers;
@@ -189,7 +193,7 @@ static int mpi_all_gather(void *user, const void *send, void *recv, size_t bytes
     return 0;
 }
 
-/* Returns the offset of a worker's bytes. */
+/* Returns the offset of a worker's bytes in a buffer ordered by worker. n_bytes: [n_workers]. */
 static size_t begin_of(const size_t *n_bytes, int worker)
 {
     size_t begin = 0;

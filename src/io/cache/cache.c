@@ -1,5 +1,6 @@
-/* Reads a cache (io/cache/cache.h): checks every section, then makes a data set whose arrays are
- * views of the file. */
+/* Reads a cache (io/cache/cache.h): checks every section, then makes a data set. Its labels,
+ * queries, comments, columns and codes are views of the bytes in memory; names, words, thresholds
+ * and side columns are copies. */
 #include "io/cache/cache.h"
 
 #include <float.h>
@@ -85,7 +86,8 @@ int rw_cache_check_sum(const struct rw_cache_file *f, uint32_t crc, uint32_t wri
                : damaged(f, "its checksum does not match");
 }
 
-/* Checks the counts. With a correct checksum, wrong counts must be deliberate. */
+/* If the checksum was correct, wrong counts are deliberate; for a range it is checked separately.
+ */
 int rw_cache_check_counts(struct rw_cache_file *f)
 {
     const struct rw_cache_header *h = &f->h;
@@ -193,6 +195,8 @@ static int rows_are_good(const uint32_t *row, uint32_t n, uint32_t n_docs)
     return 1;
 }
 
+/* Returns 1 if values and rows are valid and, unless may_be_empty, a document has a value. Only
+ * dense columns may contain RW_ABSENT_BITS. */
 static int column_is_good(const struct rw_column *column, uint32_t n_docs, int may_be_empty)
 {
     /* without a branch, so it runs at memory speed */
@@ -263,7 +267,8 @@ static int check_all(const struct rw_cache_file *f, const struct rw_bins *bins, 
     return job.n_bad ? damaged(f, wrong) : RW_OK;
 }
 
-/* The numbers of thresholds have been checked when the codes were located. */
+/* Checks bin boundaries and codes. view_bins has checked the number of boundaries of each feature.
+ */
 static int check_bins(const struct rw_cache_file *f)
 {
     const struct rw_cuts *cuts = f->out->bins->cuts;
@@ -311,6 +316,7 @@ static int check_texts(const struct rw_cache_file *f)
     return RW_OK;
 }
 
+/* Checks that each query has a different id. */
 static int check_ids(const struct rw_cache_file *f)
 {
     const struct rw_dataset *dataset = f->out->documents;
@@ -388,8 +394,8 @@ static int view_codes(const struct rw_cache_file *f, struct rw_bins *bins)
     return end_blocks(f, RW_CACHE_CODE, at);
 }
 
-/* Copies a section's elements into the arena, or, if it is NULL, into an array to be freed
- * separately. */
+/* Copies a section's elements to a new array: of the arena or, if `arena` is NULL, one to be freed
+ * with rw_mem_free. */
 static int copy_section(const struct rw_cache_file *f, enum rw_cache_section section,
                         struct rw_arena *arena, void **out)
 {
@@ -414,7 +420,7 @@ int rw_cache_serves(const struct rw_cache_header *h, const struct rw_cut_rule *r
     return rule && h->has_bins && rw_cut_rule_serves(&has, rule);
 }
 
-/* Copies the thresholds. Codes remain in the file's bytes. */
+/* Makes the bins. Thresholds are copies; codes are views of the bytes in memory. */
 static int view_bins(const struct rw_cache_file *f)
 {
     const struct rw_cache_header *h = &f->h;
@@ -468,7 +474,7 @@ static int take_side_columns(const struct rw_cache_file *f)
 
 /* ---- names and words ---- */
 
-/* Adds the damaged section's name to RW_ERR_FORMAT. */
+/* Adds the message of a section to RW_ERR_FORMAT without one. Returns other statuses unchanged. */
 static int name_damage(const struct rw_cache_file *f, enum rw_cache_section section, int status)
 {
     return status == RW_ERR_FORMAT ? damaged(f, rw_cache_row[section].wrong) : status;
@@ -511,8 +517,9 @@ static int take_names(const struct rw_cache_file *f)
     return RW_OK;
 }
 
-/* Uses the context's vocabulary, if the features with words in this file are exactly those that the
- * context reads as words. Otherwise numbers would have different meanings in different files. */
+/* Shares the context's vocabulary if the features with words in this file are exactly those that
+ * the context reads as words. Words then have the same numbers in all files of a call. Otherwise
+ * the data set gets a vocabulary of its own. */
 static int take_vocabulary(const struct rw_cache_file *f)
 {
     struct rw_dataset *dataset = f->out->documents;
@@ -531,6 +538,7 @@ static int take_vocabulary(const struct rw_cache_file *f)
     return RW_OK;
 }
 
+/* Sets the words of features. */
 static int take_words(const struct rw_cache_file *f)
 {
     RW_FREED const char **text = NULL;
@@ -603,8 +611,8 @@ int rw_cache_view(const struct rw_cache_file *f)
     return RW_OK;
 }
 
-/* Returns 1 if training by `rule` needs only codes and the cache has them. Then the values, and the
- * documents that they belong to, are left out. h: the header, before it is read. */
+/* Returns 1 if the cache has codes that satisfy `rule`. Then sets the range of bytes to leave out,
+ * the section of values. h: written, the header as it is before the file is loaded. */
 static int leave_out_values(const struct rw_input *input, const struct rw_cut_rule *rule,
                             struct rw_cache_header *h, struct rw_loaded *loaded)
 {
@@ -658,7 +666,8 @@ out:
 
 /* ---- the data format ---- */
 
-/* Recognises a cache. Even with damaged first bytes it must not be read as text. */
+/* Recognises a cache if at least 6 of its 8 first bytes are right: even if some are damaged, it
+ * must not be read as text. */
 static int probe(const unsigned char *head, size_t n_bytes)
 {
     int n_same = 0;

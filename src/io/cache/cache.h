@@ -1,9 +1,10 @@
-/* The cache file. It stores the arrays of a data set as they are in memory, so they can be used
- * where they were loaded.
+/* The cache file. It stores the arrays of a data set as they are in memory, so most of them can be
+ * used where they were loaded.
  *
  * The file has a header and the sections of cache_sections.def, each aligned to 64 bytes. Section
  * sizes follow from counts in the header. Writing, reading, checking and dividing a cache are loops
- * over that table. Columns and codes have separate code, since their blocks are located by length.
+ * over that table. Columns and codes are handled separately: their sections consist of blocks, one
+ * per feature, which have different lengths.
  * The last 4 bytes are the CRC-32 of all bytes before them. Numbers have the byte order of the
  * machine that wrote them, which the header records. */
 #pragma once
@@ -28,19 +29,20 @@ struct rw_cache_header {
     uint32_t n_docs, n_queries, n_columns;
     uint32_t has_comments, has_bins;
     uint32_t n_cut_features; /* number of features with codes */
+    /* value_bytes to comment_bytes and code_bytes, name_bytes, word_bytes: lengths of sections */
     uint64_t value_bytes;
     uint64_t query_id_bytes, comment_bytes, n_clamped;
-    uint64_t n_cuts, code_bytes;
-    int32_t bins; /* the rule of the codes; see struct rw_cut_rule */
+    uint64_t n_cuts, code_bytes; /* n_cuts: number of bin boundaries of all features */
+    int32_t bins; /* with absent_missing, min_docs: the rule of the codes, see struct rw_cut_rule */
     uint32_t absent_missing, min_docs;
-    uint32_t n_constant, n_few, n_ignored;
+    uint32_t n_constant, n_few, n_ignored; /* see struct rw_cuts */
     uint32_t n_names, n_word_features; /* a cache with words has no codes, since training assigns
                                           codes to words */
     uint64_t name_bytes, word_bytes;
     uint32_t weights; /* enum rw_cache_weights */
     uint32_t n_more_labels;
-    uint32_t width; /* number of columns of an array without names, or 0 */
-    uint32_t zero;
+    uint32_t width; /* rw_dataset.width if there are no names; otherwise 0 */
+    uint32_t zero;  /* must be 0 */
 };
 
 enum rw_cache_section {
@@ -49,34 +51,38 @@ enum rw_cache_section {
 #undef RW_CACHE_SECTION
     RW_CACHE_N_SECTIONS
 };
+/* The things that the elements of an array belong to, so that those of a shard's documents can be
+ * found. */
 enum rw_cache_axis {
-    RW_CACHE_AXIS_ALL,
+    RW_CACHE_AXIS_ALL, /* to the whole data set: a shard needs all of them */
     RW_CACHE_AXIS_DOCS,
     RW_CACHE_AXIS_QUERIES,
-    RW_CACHE_AXIS_QUERY_ID, /* in bytes */
-    RW_CACHE_AXIS_COMMENT,  /* in bytes */
-    RW_CACHE_AXIS_CUTS,
-    RW_CACHE_AXIS_BLOCKS, /* the entries of each block */
+    RW_CACHE_AXIS_QUERY_ID, /* bytes of the texts of all query ids */
+    RW_CACHE_AXIS_COMMENT,  /* bytes of all comments */
+    RW_CACHE_AXIS_CUTS,     /* bin boundaries of all features */
+    RW_CACHE_AXIS_BLOCKS,   /* blocks: a shard has some entries of each block */
     RW_CACHE_N_AXES
 };
 enum rw_cache_invariant {
     RW_CACHE_ANY,     /* checked separately */
-    RW_CACHE_IDS,     /* feature ids, ascending */
+    RW_CACHE_IDS,     /* feature ids, strictly ascending */
     RW_CACHE_FLAGS,   /* 0 or 1 */
     RW_CACHE_LABELS,  /* finite, at least 0, not -0 */
     RW_CACHE_WEIGHTS, /* like labels, up to RW_MAX_WEIGHT */
-    RW_CACHE_OFFSETS  /* ascending, from 0 to the length of an axis */
+    RW_CACHE_OFFSETS  /* strictly ascending, from 0 to the length of the axis `of` */
 };
+/* A row of cache_sections.def, which explains the members. */
 struct rw_cache_row {
-    size_t size;
-    enum rw_cache_axis axis, of;
+    size_t size;                 /* bytes per element */
+    enum rw_cache_axis axis, of; /* of: ALL: the elements are not positions */
     enum rw_cache_invariant invariant;
     const char *wrong;
 };
 extern const struct rw_cache_row rw_cache_row[RW_CACHE_N_SECTIONS];
 
 struct rw_cache_layout {
-    uint64_t offset[RW_CACHE_N_SECTIONS];
+    uint64_t offset[RW_CACHE_N_SECTIONS]; /* in the file */
+    /* number of arrays, and number of elements per array */
     uint64_t n_arrays[RW_CACHE_N_SECTIONS], n[RW_CACHE_N_SECTIONS];
     uint64_t file_bytes; /* includes the checksum */
 };
@@ -88,35 +94,39 @@ static inline uint64_t rw_cache_aligned(uint64_t n_bytes)
 {
     return (n_bytes + RW_CACHE_ALIGN - 1) / RW_CACHE_ALIGN * RW_CACHE_ALIGN;
 }
-/* Returns the bytes of a block: a column's values or a feature's codes. It stores n and rest, then
- * rows if sparse (n below n_docs), then the values or codes; each part is aligned. */
+/* Returns the number of bytes of a block: a column's values or a feature's codes. A block stores n
+ * and rest (struct rw_cache_block), then the rows of its n entries if n is below n_docs, then their
+ * values or codes. Each of the three is aligned. width: bytes per value or code. */
 static inline uint64_t rw_cache_block_bytes(uint32_t n, uint32_t n_docs, size_t width)
 {
     const uint64_t rows = n < n_docs ? rw_cache_aligned((uint64_t)n * sizeof(uint32_t)) : 0;
     return rw_cache_aligned(2 * sizeof(uint32_t)) + rows + rw_cache_aligned((uint64_t)n * width);
 }
 struct rw_cache_block {
-    uint32_t n, rest;         /* rest: code of documents without an entry */
-    uint64_t rows, data, end; /* offsets; rows 0: the block has no rows */
+    uint32_t n, rest; /* number of entries; code of documents without an entry, 0 for values */
+    /* offsets in the file of the rows (0: the block has no rows), of the values or codes, and of
+     * the block's end */
+    uint64_t rows, data, end;
 };
-/* Locates the parts of the block at `at` that starts with `head`, at least RW_CACHE_ALIGN bytes
- * before `end`. Fails with RW_ERR_FORMAT if it does not fit. */
+/* Locates the block at offset `at`, whose first numbers, n and rest, are `head`. end: the section's
+ * end, at least RW_CACHE_ALIGN bytes after `at`. Returns RW_ERR_FORMAT if the block exceeds it. */
 int rw_cache_block(const uint32_t head[2], uint32_t n_docs, size_t width, uint64_t at, uint64_t end,
                    struct rw_cache_block *block);
 
 struct rw_range;
 /* Reads and checks a cache. With a `range`, reads only its documents, which are whole queries, and
  * does not check the checksum. The documents own the bytes, so the file may change afterwards.
- * rule: NULL, or the rule of a training. If the cache's codes satisfy it, they are used, and the
- * values are read for the checksum only. Otherwise values are used, without bins. out: must be
- * empty, and is empty after a failure. */
+ * rule: NULL, or the rule of a training. If the cache's codes satisfy it, out->bins has them, and
+ * the values are not kept. Without a range they are still read, for the checksum. Otherwise `out`
+ * has values, without bins. out: must be empty, and is empty after a failure. */
 int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
                   const struct rw_cut_rule *rule, struct rw_binned *out);
 
-/* ---- shared by cache.c, which reads, and cache_shard.c, which reads a part ---- */
+/* ---- shared by cache.c, which reads caches, and cache_shard.c, which reads a range ---- */
 
-/* VALUES: of all documents. PART: of some documents, for which some features may have no value.
- * CODES: codes instead of values, which are not loaded. */
+/* The content to make of a cache. VALUES: the values of all documents. PART: the values of a range
+ * of documents, so a feature may have no value. CODES: the codes of all documents or of a range;
+ * values are not kept. */
 enum rw_cache_view { RW_CACHE_VALUES, RW_CACHE_CODES, RW_CACHE_PART };
 /* A cache that is being read. */
 struct rw_cache_file {
@@ -126,24 +136,27 @@ struct rw_cache_file {
     struct rw_cache_header h;
     struct rw_cache_layout layout;
     enum rw_cache_view view;
-    char *map;             /* file content at `layout`; also out->documents->cache.p; borrowed */
+    char *map; /* a cache in memory, with the layout `layout`; also out->documents->cache.p;
+                  borrowed */
     struct rw_binned *out; /* borrowed */
 };
 
-/* Reads the header from `head`, the beginning of a file of file_bytes. The counts are not checked.
- */
+/* Reads the header from head: [n_bytes], the beginning of a file of file_bytes bytes. Checks magic,
+ * byte order, version and size, but not the counts. */
 int rw_cache_take_header(struct rw_cache_file *file, const void *head, size_t n_bytes,
                          uint64_t file_bytes);
-/* Compares the checksum. crc: of all bytes including the last four, which are `written`. */
+/* Checks the checksum. crc: CRC-32 of the whole file, including its last four bytes. written: these
+ * bytes, the CRC-32 of all bytes before them. */
 int rw_cache_check_sum(const struct rw_cache_file *file, uint32_t crc, uint32_t written);
-/* Checks the counts and computes the layout. */
+/* Checks the counts of the header and computes the layout. */
 int rw_cache_check_counts(struct rw_cache_file *file);
 /* Returns 1 if the cache's codes satisfy this rule. */
 int rw_cache_serves(const struct rw_cache_header *header, const struct rw_cut_rule *rule);
-/* Checks every count, order and range in the file, so later code can rely on them, and makes the
- * data set. After a failure the caller releases `out`. */
+/* Checks every order and range in the sections, so later code can rely on them, and makes the data
+ * set, or the documents and bins if the view is CODES. The counts of the header must have been
+ * checked. After a failure the caller releases `out`. */
 int rw_cache_view(const struct rw_cache_file *file);
-/* Reads the range into file->map. */
+/* Reads the documents of a range like rw_cache_read, but leaves `out` as it is after a failure. */
 int rw_cache_read_part(struct rw_cache_file *file, const struct rw_range *range,
                        const struct rw_cut_rule *rule);
 /* see struct rw_divided in data_format.h */
@@ -151,21 +164,25 @@ extern const struct rw_divided rw_cache_divided;
 
 /* ---- writing ---- */
 
+/* Returns 1 if the values of a column are words. */
 int rw_cache_has_words(const struct rw_dataset *dataset);
+/* Writes a data set as a cache, with bins unless `bins` is NULL or a column has words. */
 int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,
                    const char *path);
 
 /* ---- writing values first: a cache of dense columns whose values are stored only there ---- */
 
 struct rw_cache_values;
-/* *out is NULL if the path cannot be an ordinary file. */
+/* Opens a new cache. *out is NULL if the path is a pipe or device, which cannot be written in any
+ * order. */
 int rw_cache_values_open(struct rw_ctx *ctx, const char *path, struct rw_cache_values **out);
 /* Discards a file that is not finished. */
 void rw_cache_values_close(struct rw_cache_values *values);
 RW_SCOPED_BY(rw_cache_values_close)
-/* Reports why rw_cache_values_take failed. */
+/* Fails with the reason why rw_cache_values_take failed, or why the data could not be read. */
 int rw_cache_values_fail(struct rw_ctx *ctx, const struct rw_cache_values *values);
-/* Starts the values. feature: [n_columns] expected features, ascending. */
+/* Fixes the layout of the values. feature: [n_columns] features that are expected, ascending. Call
+ * it before rw_cache_values_take. */
 int rw_cache_values_begin(struct rw_ctx *ctx, struct rw_cache_values *values,
                           const uint16_t *feature, uint32_t n_columns, uint32_t n_docs);
 /* Writes the values of documents doc .. doc + n - 1, each document once. user: the rw_cache_values.

@@ -1,5 +1,7 @@
-/* Reads a range of a cache's documents. The result in memory has the format of a cache with just
- * these documents, so it is checked and used in the same way. */
+/* Reads a range of a cache's documents, here called the part. The result in memory has the format
+ * of a cache with just these documents, so it is checked and used in the same way. `whole` is the
+ * file, `own` the resulting cache. Also finds query boundaries for dividing a cache among workers.
+ */
 #include <sys/mman.h>
 #include <zlib.h>
 
@@ -70,6 +72,7 @@ static int queries_under(const struct rw_cache_file *whole, uint32_t doc, uint32
                        q);
 }
 
+/* Reads the id of query q. The caller frees *query. */
 static int query_text(const struct rw_cache_file *whole, uint32_t q, char **query)
 {
     uint64_t offset[2];
@@ -81,8 +84,8 @@ static int query_text(const struct rw_cache_file *whole, uint32_t q, char **quer
     return get_some(whole, RW_CACHE_QUERY_ID_TEXT, offset[0], n, *query);
 }
 
-/* Finds a query boundary. Files are divided by bytes, so `at` is converted to a proportional
- * document number. */
+/* Implements rw_divided.next_query. Files are divided by bytes, so `at` is converted to a
+ * proportional document number; the first query that begins there or later is found. */
 static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query,
                       uint64_t *place)
 {
@@ -141,8 +144,8 @@ const struct rw_divided rw_cache_divided = {.check = check_together, .next_query
 struct entries {
     struct rw_cache_block block; /* as in the file */
     size_t width;
-    uint32_t first, n; /* the part's entries: the first, and their number */
-    uint64_t to;       /* offset of the new block in the part's blocks */
+    uint32_t first, n; /* index of the part's first entry in the block; number of its entries */
+    uint64_t to;       /* offset of the new block in its section of `own` */
 };
 
 struct part {
@@ -150,14 +153,15 @@ struct part {
     struct rw_cache_file *own;       /* the resulting cache; borrowed */
     uint32_t begin, end;             /* range of documents */
     uint64_t first[RW_CACHE_N_AXES]; /* the part's first element on each axis of the file */
-    struct rw_arena arena;           /* owns the arrays here */
-    struct entries *entry;           /* [n_entries] for columns, or for features with thresholds */
+    struct rw_arena arena;           /* owns `entry` */
+    struct entries *entry;           /* [n_entries] one per column, or per feature with codes */
     uint32_t n_entries;
     int read_errno; /* errno of any failed read; 0: the file is too short */
 };
 
-/* Finds the start and length of the part's range of a text. from, end: its elements in the section
- * of offsets. */
+/* Finds the first byte and the length of the part's range of ids or comments. section: their
+ * offsets; from, end: indices in it of the part's first text and of the first one after the part.
+ * n_bytes: length of all texts. *n: length of the part's, unchanged if there are no texts. */
 static int measure_text(struct part *p, enum rw_cache_section section, uint32_t from, uint32_t end,
                         uint64_t n_bytes, uint64_t *n)
 {
@@ -173,6 +177,7 @@ static int measure_text(struct part *p, enum rw_cache_section section, uint32_t 
     return RW_OK;
 }
 
+/* Finds the range of queries, ids and comments, and sets the counts in the header of `own`. */
 static int measure_lines(struct part *p)
 {
     struct rw_cache_header *h = &p->own->h; /* still has the counts of the whole file */
@@ -193,7 +198,8 @@ static int measure_lines(struct part *p)
                         &h->comment_bytes);
 }
 
-/* at: offset of the block in the file; advanced to the next block. */
+/* Finds the part's entries of a block. at: offset of the block in the file; advanced to the next
+ * block. end: end of the section. */
 static int measure_block(const struct part *p, uint64_t *at, uint64_t end, struct entries *e)
 {
     const struct rw_cache_block *block = &e->block;
@@ -215,7 +221,7 @@ static int measure_block(const struct part *p, uint64_t *at, uint64_t end, struc
     return RW_OK;
 }
 
-/* Computes the bytes per code of each feature with thresholds. */
+/* Computes the bytes per code of each feature with codes. */
 static int code_widths(struct part *p)
 {
     const uint32_t n = p->n_entries;
@@ -236,7 +242,7 @@ static enum rw_cache_section blocks_of(const struct part *p)
     return p->own->view == RW_CACHE_CODES ? RW_CACHE_CODE : RW_CACHE_VALUE;
 }
 
-/* Measures all blocks of the part. *n_bytes: their size. */
+/* Measures all blocks of the part, and adds their size to *n_bytes. */
 static int measure_blocks(struct part *p, uint64_t *n_bytes)
 {
     const struct rw_cache_layout *layout = &p->whole.layout;
@@ -273,8 +279,8 @@ static int measure(struct part *p)
 
 /* ---- copying ---- */
 
-/* Copies bytes of the file to memory, and subtracts `minus` from each number of `width` bytes (0:
- * not numbers). */
+/* Copies bytes of the file to memory. width: 4 or 8: they are numbers of that many bytes, and
+ * `minus` is subtracted from each; other: they are copied as they are. */
 static int copy(struct part *p, uint64_t from, char *to, uint64_t n_bytes, uint64_t minus,
                 size_t width)
 {
@@ -305,6 +311,7 @@ static int copy_section(struct part *p, enum rw_cache_section section)
     return RW_OK;
 }
 
+/* Copies the entries of a block as a new block. Rows count from the first document of the part. */
 static int copy_block(struct part *p, const struct entries *e)
 {
     const uint32_t n_docs = p->own->h.n_docs, head[2] = {e->n, e->block.rest};
@@ -318,7 +325,7 @@ static int copy_block(struct part *p, const struct entries *e)
     return copy(p, e->block.data + e->first * e->width, to, n_bytes, 0, 0);
 }
 
-/* Copies sections, then blocks. */
+/* Copies the sections, numbered from 0, and the blocks, numbered after them. */
 static int copy_some(void *user, struct rw_share *share)
 {
     struct part *p = user;
@@ -335,7 +342,7 @@ static int copy_all(struct part *p)
     RW_TRY(rw_input_check_room(own->ctx, p->whole.input, n_bytes));
     own->map = rw_system_map(n_bytes, 0);
     if (own->map == MAP_FAILED)
-        return rw_fail(own->ctx, RW_ERR_MEMORY, "out of memory: a section of '%s' does not fit",
+        return rw_fail(own->ctx, RW_ERR_MEMORY, "out of memory: the shard of '%s' does not fit",
                        own->name);
     own->out->documents->cache.p = own->map;
     own->out->documents->cache.n_bytes = n_bytes;
@@ -350,7 +357,7 @@ static int copy_all(struct part *p)
 
 /* ---- the whole part ---- */
 
-/* Returns 1 if any document has a value. */
+/* Returns 1 if a document has a value. */
 static int has_values(const struct rw_column *column)
 {
     for (uint32_t i = 0; i < column->n; i++) {

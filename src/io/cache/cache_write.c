@@ -1,5 +1,6 @@
-/* Writes a data set, with or without bins, as a cache file. Values of dense columns can be written
- * first, directly and in any order. The other sections are then written around them. */
+/* Writes a data set, with or without bins, as a cache file. If all columns are dense, their values
+ * can also be written first, directly and in any order (struct rw_cache_values). The other sections
+ * are then written around them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,12 +9,12 @@
 #include "dataset/categories.h"
 #include "io/cache/cache.h"
 
-enum { CRC_PIECE = 1 << 23 };
+enum { CRC_PIECE = 1 << 23 }; /* bytes that are written or read at a time */
 
 struct cache_out {
     struct rw_out_file file;
-    uint32_t crc;
-    uint64_t at;
+    uint32_t crc;  /* CRC-32 of all bytes so far */
+    uint64_t at;   /* number of bytes so far */
     FILE *written; /* NULL, or the same file opened for reading */
     int status;
 };
@@ -52,15 +53,17 @@ struct used_word {
     uint32_t number;
 };
 
-/* The content to write. If a feature's values are words, only words that documents have are stored,
- * sorted by their bytes, and values are numbers in that order, from 0. The file thus depends on the
- * data alone, not on numbers in memory. */
+/* The content to write. If a feature's values are words, the file has only the words that its
+ * documents have, sorted by their bytes, and the values are the positions of the words in that
+ * order, from 0. The file thus depends on the data alone, not on the words' numbers in the
+ * vocabulary. */
 struct content {
-    struct rw_dataset dataset;  /* borrowed, except columns with words */
+    struct rw_dataset dataset;  /* borrowed, except `column` and values that are words */
     const struct rw_bins *bins; /* NULL: no bins */
-    struct rw_arena arena;      /* owns the arrays here, and those columns */
+    struct rw_arena arena; /* owns column, values that are words, word_feature, n_words, word */
     uint32_t n_word_features;
-    uint32_t *word_feature, *n_words; /* [n_word_features] feature ids, ascending; words of each */
+    /* [n_word_features] ids of the features with words, ascending; number of words of each */
+    uint32_t *word_feature, *n_words;
     size_t n_all_words, word_room;
     struct used_word *word; /* [n_all_words] feature by feature */
 };
@@ -70,7 +73,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const struct used_word *)a)->text, ((const struct used_word *)b)->text);
 }
 
-/* Collects a column's words, and renumbers its values. number: [n_vocabulary] scratch. */
+/* Collects the words of a column, and replaces its values. number: [n_vocabulary] scratch. */
 static int renumber(struct rw_ctx *ctx, struct rw_column *column, uint32_t n_vocabulary,
                     uint32_t *number, struct content *content)
 {
@@ -107,7 +110,7 @@ static int renumber(struct rw_ctx *ctx, struct rw_column *column, uint32_t n_voc
     return RW_OK;
 }
 
-/* Sorts the words of a data set. */
+/* Collects the words of all columns that have words, and replaces the values of these columns. */
 static int take_words(struct rw_ctx *ctx, struct content *content)
 {
     struct rw_dataset *dataset = &content->dataset;
@@ -163,7 +166,7 @@ static void fill_header(const struct content *content, struct rw_cache_header *h
     if (dataset->weight)
         h->weights = dataset->weight_by_query ? RW_CACHE_OF_QUERIES : RW_CACHE_OF_DOCUMENTS;
     h->n_more_labels = (uint32_t)dataset->n_more_labels;
-    h->width = dataset->n_names ? 0 : dataset->width; /* with names, their number implies it */
+    h->width = dataset->n_names ? 0 : dataset->width; /* with names, the largest id implies it */
     if (!bins)
         return;
     h->has_bins = 1;
@@ -210,7 +213,8 @@ static void put_text(struct cache_out *out, const char *text)
     put(out, text, strlen(text) + 1);
 }
 
-/* Writes a block. row: NULL if it has no rows. data: NULL if the data is already in the file. */
+/* Writes a block of n entries. row: [n], or NULL if n is n_docs. data: [n] values or codes of
+ * `width` bytes; NULL: they are already in the file. */
 static void put_block(struct cache_out *out, uint32_t n, uint32_t rest, uint32_t n_docs,
                       const uint32_t *row, const void *data, size_t width)
 {
@@ -225,7 +229,7 @@ static void put_block(struct cache_out *out, uint32_t n, uint32_t rest, uint32_t
     pad(out);
 }
 
-/* Writes a section that is not an array in memory: columns, codes, names and words. */
+/* Writes a section that is not an array in memory: feature ids, columns, codes, names, or words. */
 static void put_made(struct cache_out *out, const struct content *content,
                      enum rw_cache_section section)
 {
