@@ -5,13 +5,13 @@
 
 #include "gpu/device/cu_check.h"
 
-/* SLOTS: columns in flight at once. BATCH: columns whose intervals stay on the device until they
- * are read together. */
+/* SLOTS: columns or features that are sent and processed at the same time. BATCH: columns whose
+ * struct rw_cut_intervals stay on the device until they are read together. */
 enum { SLOTS = 3, BATCH = 1024 };
 
 /* ---- columns through a pipe ---- */
 
-/* The values of a column, or the codes of a feature. */
+/* The values of a column, or the codes of a feature, in host memory. */
 struct entries {
     const uint32_t *row; /* [n] documents; NULL: all documents */
     const void *data;    /* [n] */
@@ -48,6 +48,7 @@ static int send(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe, const struct 
     return rw_transfer_pipe_send(pipe, room, entries_bytes(entries), use, user, note);
 }
 
+/* Returns the place of a chunk's entries on the device. */
 static struct rw_cuda_entries arrived(const struct rw_transfer_chunk *chunk,
                                       const struct entries *entries, uint32_t n_docs)
 {
@@ -86,8 +87,8 @@ struct cut_search {
     struct rw_device_tables tables;
     void *d_key[SLOTS], *d_scratch[SLOTS];
     struct rw_cut_intervals *d_out; /* [BATCH] */
-    struct rw_cut_intervals *out;   /* [BATCH] */
-    uint32_t column[BATCH];         /* columns of the data set */
+    struct rw_cut_intervals *out;   /* [BATCH] copy of d_out on the host */
+    uint32_t column[BATCH];         /* [n] columns of the data set */
     uint32_t n;                     /* number of columns in the batch */
 };
 
@@ -208,7 +209,7 @@ struct coder {
     const struct rw_cuda_coding *coding;
     struct rw_hist_matrix *matrix;
     struct rw_device_tables tables;
-    float *d_cut;            /* cuts of all features */
+    float *d_cut;            /* cuts of all features, as in struct rw_cuts */
     void *d_count;           /* [n_features][n_bins]; NULL: no counts; owned */
     uint16_t *d_code[SLOTS]; /* [n_docs] */
 };

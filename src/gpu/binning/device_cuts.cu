@@ -1,11 +1,11 @@
-/* Makes cuts and codes from raw values.
+/* Finds the boundaries of columns, and makes codes, from raw values.
  *
  * See device_cuts.h. The rules are those of binning/bins.h: ranks over sampled values, true
- * neighbours over all values.
+ * neighbours over all values. Values are compared as integer keys (base/bits.h).
  *
  * Shapes: a column's keys [n_docs], dense even if the column was not; sorted keys [n_docs]; sorted
- * keys of the sample [n_sample], and its distinct ones; the record of bins.h. Codes [n_docs] of 16
- * bits, then in the elements of a tile or the words of a column.
+ * keys of the sample [n_sample], and its distinct ones; struct rw_cut_intervals. Codes [n_docs] of
+ * 16 bits, then in the elements of a tile or the words of a column.
  *
  * Decomposition: a thread per value or document. CUB sorts and selects. One block with a thread per
  * rank finds the boundaries. Ranks form runs of equal values. The first rank of a run gives the
@@ -37,6 +37,7 @@ __global__ void __launch_bounds__(THREADS) fill_kernel(T rest, uint32_t n_docs, 
 }
 
 template <typename T>
+/* Writes `rest` for all documents if some of them have no entry. */
 static void fill_rest(const struct rw_cuda_entries *entries, uint32_t rest, T *d_to,
                       cudaStream_t stream)
 {
@@ -78,8 +79,8 @@ struct cut_sorted {
     uint32_t n_docs, n_sample, bins;
 };
 
-/* Returns the boundary that rank k gives, 1 <= k < bins; 0 if it gives no boundary. n: number of
- * sampled values. */
+/* Returns the boundary that rank number k gives, 1 <= k < bins; 0 if it gives no boundary. n:
+ * number of sampled values that are not missing. */
 __device__ __forceinline__ uint32_t bound_of_rank(const struct cut_sorted &s, uint32_t n,
                                                   uint32_t k)
 {
@@ -139,12 +140,14 @@ __global__ void __launch_bounds__(RANKS)
     }
 }
 
+/* The parts of job->d_scratch. bytes: their sum. */
 struct cut_parts {
     uint32_t *d_all, *d_sample, *d_sample_sorted, *d_unique, *d_n_unique;
     void *d_temp;
     size_t temp_bytes, bytes;
 };
 
+/* Returns the next part, of n words; *bytes: the bytes so far. base NULL: only counts them. */
 static uint32_t *part(char *base, size_t *bytes, size_t n)
 {
     char *const p = base ? base + *bytes : NULL;

@@ -5,9 +5,9 @@
  * Shapes: metric_cuda.h.
  *
  * Decomposition: a thread per document gathers the metrics' inputs in rank order. A thread per
- * query (the grid's second axis is the metric) adds its terms in that order, as the contract
- * requires, with the longest queries in the same warps. Blocks add up, then one block per
- * metric. */
+ * query (the grid's second axis is the metric) adds its terms in that order, as metric/metric.h
+ * requires; queries of similar size are in the same warps. A block adds up its queries, and then
+ * one block per metric adds up the blocks. */
 #include "gpu/device/kernel.cuh"
 #include "gpu/metric/metric_cuda.h"
 #include "metric/metric.h"
@@ -47,7 +47,8 @@ __device__ __forceinline__ void metric_merge(struct rw_cuda_metric_part &part,
     part.n_empty += other.n_empty;
 }
 
-/* Multiplies a whole number below 2^120 by a weight of 0 to 2^62, exactly. */
+/* Multiplies a whole number below 2^120 by a weight of 0 to 2^62, exactly, and writes the product
+ * and the weight to part.sums. Sets part.too_large instead if the product does not fit. */
 __device__ __forceinline__ void metric_product(struct rw_cuda_metric_part &part, double whole,
                                                uint64_t weight)
 {

@@ -1,17 +1,17 @@
 /* Ranks the documents of every query by score, for lambdas and metrics. The order is total: falling
  * score (-0 equals +0), then index. So any correct sort gives the order of the host.
  *
- * Blocks and the long queries use CUB's stable sorts, with integer keys that rise where scores fall
- * (metric/metric.h). Keys have 32 bits where these suffice. A warp sorts words in its registers
- * with a network of shuffles. A word has a document's index in its low bits and a short key in the
- * others. If short keys do not suffice, the warp uses CUB, too.
+ * Blocks and the large queries use CUB's stable sorts, with integer keys that rise where scores
+ * fall (metric/metric.h). Keys have 64 bits; a block first tries keys of 32 bits. A warp sorts
+ * words in its registers with a network of shuffles. A word has a document's index in its low bits
+ * and a short key in the others. If short keys do not suffice, the warp uses CUB, too.
  *
  * Shapes: d_scores and d_order [n_docs], query by query; d_query [n_block + n_warp] by falling
  * size.
  *
  * Decomposition: one launch sorts all queries of up to 2,048 documents. First come blocks with one
- * query each, then warps with one query each. The longest are first, so that short ones fill the
- * end. Longer queries are sorted together, first by score and then, with a stable sort, by query.
+ * query each, then warps with one query each. The largest are first, so that small ones fill the
+ * end. Larger queries are sorted together, first by score and then, with a stable sort, by query.
  */
 #include <cub/block/block_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
@@ -75,8 +75,8 @@ struct rank_query {
     uint32_t first, n;
 };
 
-/* Returns rw_falling_key of the score rounded to float. It rises where scores fall, but similar
- * scores have equal keys. */
+/* Returns a key as of rw_falling_key, but of 32 bits, for the score rounded to float. It rises
+ * where scores fall, but similar scores have equal keys. */
 __device__ __forceinline__ uint32_t rank_short_key(double score)
 {
     const uint32_t bits = __float_as_uint((float)score + 0.0f); /* -0 becomes +0 */
@@ -170,8 +170,8 @@ template <int ITEMS, int STEP> __device__ __forceinline__ void rank_steps(uint32
     }
 }
 
-/* Merges sorted runs of SIZE / 2 items. The first step compares each run with the next one in
- * reverse. */
+/* Sorts the warp's words: merges sorted runs of SIZE / 2 words, then those of SIZE, and so on. The
+ * first step of a merge compares each run with the next one in reverse. */
 template <int ITEMS, int SIZE = 2>
 __device__ __forceinline__ void rank_sort_words(uint32_t (&word)[ITEMS])
 {
@@ -182,7 +182,8 @@ __device__ __forceinline__ void rank_sort_words(uint32_t (&word)[ITEMS])
     }
 }
 
-/* Loads the keys: item k of thread t has the index t * ITEMS + k. Items past the end sort last. */
+/* Loads keys and indices: item k of thread t has the index t * ITEMS + k. Items past the end sort
+ * last. */
 template <class KEY, int ITEMS>
 __device__ __forceinline__ void rank_load(const double *d_scores, struct rank_query query,
                                           uint32_t thread, KEY (&key)[ITEMS],
@@ -197,6 +198,7 @@ __device__ __forceinline__ void rank_load(const double *d_scores, struct rank_qu
     }
 }
 
+/* Writes a thread's sorted items to d_order. */
 template <int ITEMS>
 __device__ __forceinline__ void rank_store(uint32_t *d_order, struct rank_query query,
                                            uint32_t thread, const uint32_t (&index)[ITEMS])
@@ -209,7 +211,8 @@ __device__ __forceinline__ void rank_store(uint32_t *d_order, struct rank_query 
     }
 }
 
-/* Returns true if two neighbours with equal short keys are in the wrong order. */
+/* Returns true if two neighbours a, b of the sorted list have equal short keys and are in the wrong
+ * order. */
 __device__ __forceinline__ bool rank_is_open(const double *d_scores, struct rank_query query,
                                              const struct rank_item &a, const struct rank_item &b)
 {
@@ -349,7 +352,7 @@ __global__ void __launch_bounds__(RANK_THREADS, RW_BLOCKS_HELD(RANK_THREADS, RW_
         rank_by_warp<RANK_WARP_ITEMS>(d_scores, query, shared, rank.d_order);
 }
 
-/* ---- Long queries ---- */
+/* ---- Large queries ---- */
 
 /* Returns the large query that contains item i of the list: the last one that begins at or before
  * it. */
@@ -369,7 +372,7 @@ __global__ void rank_keys_kernel(const __grid_constant__ struct rw_cuda_rank_lar
     large.d_doc[0][i] = i; /* index in the list */
 }
 
-/* Finds the query of each document in the order of scores. */
+/* Finds the query of each document of the list, whose documents are in the order of scores. */
 __global__ void rank_parts_kernel(const __grid_constant__ struct rw_cuda_rank_large large,
                                   const uint32_t *d_doc)
 {
@@ -390,6 +393,7 @@ __global__ void rank_spread_kernel(const __grid_constant__ struct rw_cuda_rank_l
     d_order[from_list + i] = from_list + d_doc[i];
 }
 
+/* Returns the number of bits of the numbers 0 to n_large - 1. */
 static int part_bits(uint32_t n_large)
 {
     int bits = 0;

@@ -48,7 +48,8 @@ static int upload_documents(struct rw_cuda_metrics *metrics, const struct rw_met
     return RW_DEVICE_TABLE(tables, args->d_discount, judgments->discount, judgments->longest);
 }
 
-/* Makes the tables of query weights: one for means over queries, one for means over documents. */
+/* Makes a metric's table of query weights, unless an earlier metric has made it or all weights are
+ * 1. There is one table for means over queries, and one for means over documents. */
 static int upload_weights(struct rw_device_tables *tables, const struct rw_judgments *judgments,
                           const struct rw_metric_kind *kind, const int64_t **d_weight)
 {
@@ -171,8 +172,8 @@ static uint32_t size_of(const uint32_t *query_offset, uint32_t q)
     return query_offset[q + 1] - query_offset[q];
 }
 
-/* Sorts queries by falling size, large ones first, with a counting sort. query: [n_queries],
- * written. */
+/* Sorts queries by falling size with a counting sort; the large ones come first, in input order.
+ * query: [n_queries], written. Counts the queries of each kind in *rank. */
 static void sort_by_size(const uint32_t *query_offset, uint32_t n_queries,
                          struct rw_cuda_rank *rank, uint32_t *query)
 {

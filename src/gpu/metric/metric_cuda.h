@@ -21,8 +21,8 @@ uint64_t rw_cuda_metrics_bytes(const struct rw_cuda_metrics *metrics);
  * neither allocates nor waits. An object has one run at a time. */
 int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores, void *stream);
 /* Waits for a run on the device's stream and reads the sums, a few words per metric. out:
- * [n_metrics]. Returns 1, or 0 if a value is too large for a mean. The host must then measure, and
- * it reports the error. */
+ * [n_metrics]. Returns 1, 0 if a value is too large for a mean, or a negative status if the read
+ * fails. After 0, the host must compute the metrics, and it reports the error. */
 int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_result *out);
 
 #ifdef __cplusplus
@@ -30,29 +30,31 @@ extern "C" {
 #endif
 
 enum {
-    RW_RANK_WARP_DOCS = 256, /* up to this size, a warp sorts a query */
-    /* up to this size, a block; larger queries are sorted together by the whole device */
+    RW_RANK_WARP_DOCS = 256, /* a warp sorts a query of up to this number of documents */
+    /* a block sorts a query of up to this number; the whole device sorts larger ones together */
     RW_RANK_BLOCK_DOCS = 2048,
 };
 
 /* Queries that are too large for a block. Their documents form a list, query after query. All
  * pointers are to device memory, which rw_cuda_rank_init's tables own. */
 struct rw_cuda_rank_large {
-    uint32_t n;          /* number of these queries */
-    uint32_t n_docs;     /* number of their documents */
-    uint32_t *d_begin;   /* [n + 1] the first item of each query in the list */
-    uint32_t *d_first;   /* [n] the first document of each query in the set */
-    uint64_t *d_key[2];  /* [n_docs] keys of scores */
-    uint32_t *d_doc[2];  /* [n_docs] */
-    uint32_t *d_part[2]; /* [n_docs] query of each document; NULL for a single query */
+    uint32_t n;         /* number of these queries */
+    uint32_t n_docs;    /* number of their documents */
+    uint32_t *d_begin;  /* [n + 1] the first item of each query in the list */
+    uint32_t *d_first;  /* [n] the first document of each query in the set */
+    uint64_t *d_key[2]; /* [n_docs] keys of scores */
+    uint32_t *d_doc[2]; /* [n_docs] */
+    /* [n_docs] query of each document, as a number from 0 to n - 1; NULL for a single query */
+    uint32_t *d_part[2];
     void *d_scratch;
     size_t scratch_bytes;
 };
 
 struct rw_cuda_rank {
     uint32_t n_docs, n_queries;
-    uint32_t *d_offset;  /* [n_queries + 1] */
-    uint32_t *d_by_size; /* [n_queries] the large queries, then the others by falling size */
+    uint32_t *d_offset; /* [n_queries + 1] */
+    /* [n_queries] the large queries, over RW_RANK_BLOCK_DOCS, then the others by falling size */
+    uint32_t *d_by_size;
     /* The part of d_by_size with queries of 1 to RW_RANK_BLOCK_DOCS documents: n_block queries for
      * blocks, then n_warp for warps. */
     const uint32_t *d_query;
@@ -61,18 +63,18 @@ struct rw_cuda_rank {
     struct rw_cuda_rank_large large;
 };
 
-/* Ranks the documents of each query as rw_rank_query does. The tables own its memory. query_offset:
- * [n_queries + 1], not kept. */
+/* Prepares *rank for rw_cuda_rank_run. The tables own its memory. query_offset: [n_queries + 1],
+ * not kept. */
 int rw_cuda_rank_init(struct rw_device_tables *tables, uint32_t n_docs, uint32_t n_queries,
                       const uint32_t *query_offset, struct rw_cuda_rank *rank);
 
-/* Enqueues the ranking, which writes rank->d_order. d_scores: [n_docs], finite. d_sampled: [n_docs]
- * by document, or NULL; queries whose first document has 0 may be skipped. It neither allocates nor
- * waits. Returns a cudaError_t. */
+/* Enqueues the ranking: writes to rank->d_order the order that rw_rank_query finds for each query.
+ * d_scores: [n_docs], finite. d_sampled: [n_docs] by document; queries whose first document has 0
+ * may be skipped; NULL: no query is. It neither allocates nor waits. Returns a cudaError_t. */
 int rw_cuda_rank_run(const struct rw_cuda_rank *rank, const double *d_scores,
                      const uint8_t *d_sampled, void *stream);
 
-/* Returns the scratch for sorting the large queries. */
+/* Returns the bytes of scratch for sorting the large queries. n_docs: their documents. */
 size_t rw_cuda_rank_scratch_bytes(uint32_t n_docs, uint32_t n_large);
 
 /* A metric, for the kernels of cu_metric.cu. Pointers are to device memory. */
@@ -85,7 +87,7 @@ struct rw_cuda_metric {
     double *d_scratch;
 };
 
-/* The sums of a block or of all blocks, in 128 bits as in struct rw_metric_sums. */
+/* The sums of a query, of a block or of all blocks, in 128 bits as in struct rw_metric_sums. */
 struct rw_cuda_metric_part {
     struct rw_metric_sums sums;
     uint32_t n_counted, n_empty;
@@ -99,7 +101,7 @@ struct rw_cuda_metric_args {
     double max_gain;
     const uint32_t *d_offset, *d_order, *d_by_size;
     const struct rw_cuda_metric *d_metric; /* [n_metrics] */
-    const double *d_discount;              /* [longest] */
+    const double *d_discount;              /* [longest] by rank; longest: documents of a query */
     const double *d_ideal;                 /* [n_docs] each query's gains in falling order */
     /* Inputs by document, and the same in rank order. Arrays that no metric needs are NULL. */
     const double *d_gain, *d_doc_weight;

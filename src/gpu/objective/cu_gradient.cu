@@ -1,12 +1,13 @@
-/* Gradients of residuals and user gradients on the device. They have no natural unit. The unit of a
- * tree is the power of two that brings the largest magnitude into [2^60, 2^61), as in
- * real_gradients of tree/engine_host.c.
+/* Gradients of residuals and user gradients on the device. As real numbers they have no natural
+ * unit. The unit of a tree is the power of two that brings the largest magnitude into [2^60, 2^61),
+ * as in choose_scale of tree/engine_host.c. User gradients can also be in fixed point already.
  *
  * Shapes: all arrays are [n_docs].
  *
  * Decomposition: a grid strides over the documents twice. The first pass finds the largest
- * magnitudes, since doubles of 0 or more are ordered like their bits. The second pass makes the
- * integers. It computes the gradients again, which is cheaper than storing them. */
+ * magnitudes by their bits, since doubles of 0 or more are ordered like these. The second pass
+ * makes the integers. It computes the gradients again, which is cheaper than storing them. Fixed
+ * point needs one pass only. */
 #include "gpu/objective/lambda_cuda.h"
 #include "gpu/objective/lambda_block.cuh"
 #include "tree/numbers.h"
@@ -71,8 +72,8 @@ __global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient
     }
 }
 
-/* Finds the largest magnitudes of the final integers. FIXED: they are user gradients in fixed
- * point, which do not change. */
+/* Finds the largest magnitudes of the final integers in d_pair. FIXED: first copies user gradients
+ * in fixed point to d_pair, and writes their units. */
 template <bool FIXED>
 __global__ void pair_largest_kernel(const __grid_constant__ struct rw_gradient_args a)
 {

@@ -9,11 +9,11 @@
  * no thread sees a pair of equal gains or sees a pair twice, and the places decide which document
  * has the larger gain.
  *
- * Decomposition: a block per query over 256 documents, else a warp per query. Blocks, warps, and
+ * Decomposition: a block per query of over 256 documents, else a warp per query. Blocks, warps, and
  * warps with queries of up to 128 documents have separate launches, which differ in shared memory.
- * Run by run, a thread has SLOTS other documents, keeps their sums in registers, and adds all upper
- * documents of the run in turn. The upper document's sum is added over the warp. Bounded queries
- * (lambda_bounded.h) have a separate loop. Shared memory per document: score and discount, lambda,
+ * Run by run, a thread has one other document, or SLOTS if the query is bounded (lambda_bounded.h).
+ * It keeps their sums in registers, and adds all upper documents of the run in turn. The upper
+ * document's sum is added over the warp. Shared memory per document: score and discount, lambda,
  * hessian, slot, the end of a gain, and two numbers to find its place. Queries with very many pairs
  * are spread over blocks, as described below. */
 #include "gpu/objective/lambda_cuda.h"
@@ -66,8 +66,8 @@ template <bool BLOCK> struct lambda_group {
 /* Documents that a thread loads before it uses the first, so that it waits for memory only once. */
 enum { AT_ONCE = 4 };
 
-/* Computes the place of each position from the positions of slots, and the ends of gains. One warp
- * calls it. */
+/* Computes the place of each position from the positions by slot, which to_place has on entry, and
+ * the ends of gains. One warp calls it. d_gain: the query's gains. */
 __device__ __forceinline__ void lambda_find_places(const struct lambda_query &query,
                                                    const double *d_gain)
 {
@@ -216,8 +216,8 @@ __device__ __forceinline__ bool lambda_is_above(const struct lambda_query &query
     return place >= query.n_top && place < run.hole;
 }
 
-/* Adds all pairs between the run's upper documents and those of the thread. The sum of lambdas is
- * added to hi and lo. */
+/* Adds all pairs between the run's upper documents and the document of the thread. The sum of the
+ * pairs' lambdas, each that of the document with the larger gain, is added to hi and lo. */
 template <bool BLOCK>
 __device__ __forceinline__ void lambda_add_pairs(const struct lambda_query &query, float sigma,
                                                  const double *d_gain, const struct lambda_run &run,
@@ -387,7 +387,8 @@ bounded_add_pairs(const struct lambda_query &query, const struct lambda_bounded 
     }
 }
 
-/* The same with as many documents per lane as the warp needs, at most K. */
+/* Does the work of bounded_add_pairs with as many documents per lane as the warp needs, at most
+ * K. */
 template <bool BLOCK, int K>
 __device__ __forceinline__ void
 bounded_add_up_to(const struct lambda_query &query, const struct lambda_bounded &bounded,
@@ -591,16 +592,19 @@ static int launch_queries(const struct rw_lambda_args *args, cudaStream_t stream
 
 /* ---- Spread queries ----
  *
- * Queries with so many pairs that several blocks share each of them. The integers are identical to
- * those of rw_lambda_query. Gains are by document.
+ * Queries with so many documents or pairs that several blocks share each of them. The integers are
+ * identical to those of rw_lambda_query. Gains are in input order.
  *
- * Decomposition: a kernel clears; a block takes 512 documents, by position, and some of the upper
- * ones, and adds to device memory; another kernel finishes, with a thread per document. */
+ * Decomposition: lambda_begin_kernel clears the sums. In lambda_spread_kernel, a block has a job
+ * (struct rw_lambda_job): 512 documents, by position, and some of the upper ones. It adds their
+ * pairs to device memory. lambda_end_kernel finishes, with a thread per document. */
 enum { SPREAD_SLOTS = RW_TUNE_LAMBDA_SPREAD_SLOTS, BEGIN_THREADS = 256 };
 
 static_assert(RW_LAMBDA_SPREAD_LOWS == THREADS * SPREAD_SLOTS, "as jobs are listed");
 static_assert((int)RW_LAMBDA_TILE_DOCS == (int)BEGIN_THREADS, "a thread per document");
 
+/* Clears the sums of spread queries. The block after the last tile begins d_info, for queries of
+ * any kind, and clears d_total. */
 __global__ void lambda_begin_kernel(const __grid_constant__ struct rw_lambda_args a)
 {
     if (blockIdx.x < a.n_tiles) {

@@ -1,6 +1,6 @@
-/* Computes YetiRank's gradients. The integers are identical to those of yetirank.c: random words
- * equal those of the host's generator; keys, deltas and pairs come from the inline functions that
- * the host uses; and pairs are added as integers.
+/* Computes YetiRank's gradients. The integers are identical to those of objective/yetirank.c:
+ * random words equal those of the host's generator; keys, deltas and pairs come from the inline
+ * functions that the host uses; and pairs are added as integers.
  *
  * Array shapes are documented at struct rw_neighbours_args in lambda_cuda.h.
  *
@@ -9,10 +9,10 @@
  * sorts the keys. For pairs, a warp per query takes 32 positions
  * at a time, one per lane. A lane adds its document's pairs with the neighbours above and below to
  * the document's sums. So each pair is computed twice, but each sum belongs to one lane and needs
- * no atomics. The state above a position (see neighbours.h) is computed from the top down, one
- * position after another, as on the host; every lane computes the states of all 32 positions. If
- * deltas do not depend on the documents above, a large query's positions are shared among many
- * warps. */
+ * no atomics. The state above a position (objective/neighbours.h) is computed from the top down,
+ * one position after another, as on the host; every lane computes the states of all 32 positions.
+ * If deltas do not depend on the documents above, LARGE_WARPS warps share a large query's
+ * positions. */
 #include "gpu/device/kernel.cuh"
 #include "gpu/objective/lambda_cuda.h"
 #include "gpu/objective/lambda_block.cuh"
@@ -23,7 +23,7 @@ enum {
     QUERY_WARPS = QUERY_THREADS / 32,
     DOC_THREADS = 256,
     FINISH_BLOCKS = 8, /* per multiprocessor */
-    LARGE_WARPS = 64,  /* per large query */
+    LARGE_WARPS = 64,  /* per query of over RW_RANK_BLOCK_DOCS documents, if they can share it */
 };
 
 /* ---- Keys ---- */
@@ -79,13 +79,15 @@ __global__ void __launch_bounds__(DOC_THREADS)
 
 /* ---- Pairs ---- */
 
-/* own: the state above the lane's position; before: the state above the preceding position. */
+/* Two states of objective/neighbours.h. own: above the lane's position. before: above the preceding
+ * position. */
 struct neighbours_above {
     double own, before;
 };
 
-/* Computes these states from the steps of 32 positions, in order. next: the states for the first of
- * the 32 on entry, and for the first of the next 32 on return. Every lane calls it. */
+/* Returns the states of a lane's position, from the steps of 32 positions, one per lane, in order.
+ * next: the states for the first of the 32 on entry, and for the first of the next 32 on return.
+ * Every lane calls it. */
 __device__ __forceinline__ struct neighbours_above
 neighbours_scan_above(const struct rw_neighbours_rule &rule, double step,
                       struct neighbours_above &next)
@@ -109,7 +111,7 @@ __device__ __forceinline__ struct rw_neighbour neighbours_at(const struct rw_nei
 }
 
 /* Returns the sum of the pairs of the document at position r with its neighbours. order: the
- * query's documents, best first. */
+ * query's documents, best first. top: number of pairs; pair k has positions k and k + 1. */
 __device__ __forceinline__ struct rw_lambda_pair
 neighbours_sum(const struct rw_neighbours_args &a, const uint32_t *order, uint32_t r, uint32_t top,
                double over, const struct neighbours_above &above)

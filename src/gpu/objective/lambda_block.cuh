@@ -54,10 +54,11 @@ struct alignas(16) lambda_item { /* loaded at once */
     double score, discount;
 };
 
+/* A query and its documents. cu_lambda.cu explains slots, positions and places. */
 struct lambda_query {
-    uint32_t first, n, n_top;
-    float ideal, scale;
-    int shift, norm;
+    uint32_t first, n, n_top;             /* first document, documents, upper documents */
+    float ideal, scale;                   /* ideal DCG; 2^(RW_LAMBDA_EXPONENT - shift) */
+    int shift, norm;                      /* rw_lambda_shift; 1: divide by score differences */
     struct lambda_item *item;             /* [n] by place, as are the sums and slots */
     unsigned long long *lambda, *hessian; /* [n] sums */
     uint16_t *slot;                       /* [n] */
@@ -66,7 +67,7 @@ struct lambda_query {
     uint16_t *gain_end; /* [at most n] the end of each gain's slots */
 };
 
-/* A thread's documents. */
+/* A thread's documents, for spread queries. */
 template <int SLOTS> struct lambda_own {
     struct lambda_item item[SLOTS];
     float gain_diff[SLOTS]; /* own gain minus that of the upper document */

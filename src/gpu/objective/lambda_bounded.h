@@ -1,5 +1,5 @@
-/* The pair of objective/lambda.h in fewer instructions and without a branch, for queries whose
- * numbers are bounded. The integers are identical.
+/* Computes pairs as objective/lambda.h does, in fewer instructions and without a branch, for
+ * queries whose numbers are bounded. The integers are identical.
  *
  * A query is bounded (rw_bounded_rule, rw_bounded_scores) under these conditions. sigma is in
  * [2^-20, 1.25]. Gains are in [0, 2^31] and differ by at least 2^-40. There are at most 2,048
@@ -112,12 +112,14 @@ RW_HD struct rw_bounded_parts rw_bounded_round(float v)
     return parts;
 }
 
-/* Returns the sum. high, low: sums of parts without biases, each below 2^31 in magnitude. */
+/* Returns the integer of two parts. high, low: sums of parts without biases, each below 2^31 in
+ * magnitude. */
 RW_HD int64_t rw_bounded_join(uint32_t high, uint32_t low)
 {
     return (int64_t)(int32_t)high * (1 << RW_BOUNDED_HIGH_SHIFT) + (int64_t)(int32_t)low;
 }
 
+/* Returns 1 if the rule's sigma is bounded. */
 RW_HD int rw_bounded_rule(const struct rw_lambda_rule *rule)
 {
     return rule->sigma >= 0x1p-20f && rule->sigma <= 1.25f;

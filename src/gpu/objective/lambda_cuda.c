@@ -1,5 +1,5 @@
 /* Makes the tables of an objective on the device, and starts its kernels. The table `objectives`
- * has two functions for each kind of objective. */
+ * has two functions for each kind of objective: `load` and `run`. */
 #include "gpu/objective/lambda_cuda.h"
 
 #include <string.h>
@@ -11,15 +11,18 @@ struct objective;
 struct rw_cuda_lambda {
     struct rw_device_tables tables; /* without a device, only counts their bytes */
     const struct objective *objective;
-    struct rw_cuda_rank rank;     /* for lambdas and neighbours only */
-    struct rw_lambda_args lambda; /* pointers belong to `tables`, except those of a run */
-    struct rw_gradient_args real;
-    struct rw_neighbours_args neighbours;
-    rw_cuda_largest_fn largest; /* NULL: one worker */
+    struct rw_cuda_rank rank; /* for LambdaRank and YetiRank only */
+    /* Arguments; a run uses those of its objective. Their pointers belong to `tables`, except those
+     * of `run`. */
+    struct rw_lambda_args lambda;         /* LambdaRank */
+    struct rw_gradient_args real;         /* residuals and user gradients */
+    struct rw_neighbours_args neighbours; /* YetiRank */
+    rw_cuda_largest_fn largest;           /* NULL: one worker */
     void *largest_user;
 };
 
-/* The inputs of the lists of work, and the lists. `args` has the lengths of the lists. */
+/* Makes the lists of LambdaRank's work: the inputs and the lists. `args` has the lengths of the
+ * lists. */
 struct work {
     struct rw_ctx *ctx;
     struct rw_arena *arena; /* owns the lists */
@@ -38,6 +41,7 @@ static uint32_t docs_of(const struct work *work, uint32_t q)
     return work->query_offset[q + 1] - work->query_offset[q];
 }
 
+/* Returns the number of upper documents of a query of n documents. */
 static uint32_t tops_of(const struct work *work, uint32_t n)
 {
     return work->truncation && work->truncation < n ? work->truncation : n;
@@ -50,8 +54,8 @@ static int is_spread(const struct work *work, uint32_t n)
            (n > RW_LAMBDA_WARP_DOCS && (uint64_t)n * tops_of(work, n) > RW_TUNE_LAMBDA_MOST_VISITS);
 }
 
-/* Adds a spread query's tiles and jobs. A job has at least one pair: its lower document is below
- * the first of the upper ones. */
+/* Adds a spread query's tiles and jobs. The documents of a job include one after its first upper
+ * document, so that it has at least one pair. A query without an ideal DCG has no jobs. */
 static int add_spread(struct work *work, uint32_t q, uint32_t n)
 {
     struct rw_lambda_args *args = work->args;
@@ -119,8 +123,8 @@ static int list_work(struct work *work)
 struct order_job {
     const struct work *work;
     const double *gains;
-    double *gain;   /* [n_docs] written, in the form of struct rw_lambda_args, like `slot` */
-    uint16_t *slot; /* [n_docs] */
+    double *gain;   /* [n_docs] written: d_gain of struct rw_lambda_args */
+    uint16_t *slot; /* [n_docs] written: d_slot of that struct */
     int n_wild;     /* queries of blocks or warps whose gains are not bounded */
 };
 
@@ -161,7 +165,7 @@ static int order_queries(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Computes discounts and ideal DCGs. */
+/* Computes discounts: [longest query], and ideal DCGs: [n_queries]. The arena owns both. */
 static int make_ideals(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_dataset *dataset,
                        const double *gains, uint32_t truncation, double **discount, double **ideal)
 {

@@ -1,5 +1,5 @@
 /* Gradients of the training set on the device: LambdaRank's, YetiRank's, residuals and user
- * gradients. The integers are identical to those of rw_host_begin_tree.
+ * gradients. The integers before quantisation are identical to those of rw_host_begin_tree.
  *
  * The object holds the data that does not change during a training: offsets, gains, ideal DCGs,
  * weights, discounts, and the lists of work. The host makes all of it at load, with the functions
@@ -19,21 +19,22 @@ extern "C" {
 
 struct rw_cuda_lambda;
 
-/* The integers of a run: their largest magnitudes and units, on the device. */
+/* Facts about the integers of a run, in device memory: their largest magnitudes and units. */
 struct rw_cuda_lambda_info {
     /* Largest magnitudes over the sampled documents, for rw_quantise_shift. */
     uint64_t largest_lambda, largest_hessian;
     /* Units are 2^-exponent, as in struct rw_root. */
     int32_t lambda_exponent, hessian_exponent;
-    /* For residuals and user gradients: the bits of the largest magnitudes as doubles. */
+    /* For gradients that are real numbers (residuals, user gradients): the bits of their largest
+     * magnitudes as doubles. */
     uint64_t gradient_bits, hessian_bits;
 };
 
 /* The inputs and outputs of a run. Pointers are to device memory. */
 struct rw_cuda_lambda_run {
     const double *d_scores; /* [n_docs] finite; not read for user gradients */
-    /* [n_docs] not 0: in the sample. It is the same for all documents of a query, except for
-     * residuals. NULL: all are. */
+    /* [n_docs] not 0: in the sample. For LambdaRank and YetiRank it is the same for all documents
+     * of a query. NULL: all are. */
     const uint8_t *d_sampled;
     struct rw_lambda_pair *d_pair;      /* [n_docs] written for sampled documents, in fixed point */
     struct rw_cuda_lambda_info *d_info; /* written */
@@ -59,43 +60,53 @@ RW_SCOPED_BY(rw_cuda_lambda_free)
 int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *gradients,
                                  const void *hessians, int is_fixed);
 
-/* Must be called before a run of RW_OBJECTIVE_NEIGHBOURS. tree: the tree for which it draws. The
- * other argument is the number of documents that earlier workers have. */
+/* Must be called before a run of RW_OBJECTIVE_NEIGHBOURS. tree: the tree for which it draws.
+ * first_doc: the number of documents that earlier workers have. */
 void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint32_t first_doc);
 
-/* Enqueues one tree's gradients on the cudaStream_t. An object has one run at a time, because it
- * has only one scratch memory. Returns RW_OK or the error of a launch. */
+/* Enqueues one tree's gradients on `stream`, a cudaStream_t. An object has one run at a time,
+ * because it has only one scratch memory. Returns RW_OK, or a negative status if a launch or, with
+ * many workers, `largest` fails. */
 int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
                         void *stream);
-/* Finds the largest magnitudes in d_info again, after a run that saw more documents than count.
- * Only documents with d_sampled not 0 count. */
+/* Finds largest_lambda and largest_hessian of d_info again. For use after a run for whole queries,
+ * when fewer documents are in the sample: those with d_sampled not 0. */
 int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
                             void *stream);
-/* With many workers: runs call `largest` to replace n numbers on the device by the largest ones
- * over all workers. NULL, the initial value: one worker. */
+/* Replaces n numbers on the device by the largest ones over all workers. */
 typedef int (*rw_cuda_largest_fn)(void *user, uint64_t *d_numbers, uint32_t n);
+/* With many workers: sets the function that runs call. NULL, the initial value: one worker. */
 void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn largest, void *user);
 
-/* Arguments of the kernels of cu_lambda.cu and cu_gradient.cu. All pointers are to device memory.
- * Launchers return a cudaError_t. */
+/* ---- Arguments of the kernels of cu_lambda.cu and cu_gradient.cu ----
+ *
+ * All pointers are to device memory. Launchers return a cudaError_t.
+ *
+ * The upper documents of a query are those at positions under the truncation. A pair has an upper
+ * document and one at a later position. A spread query has so many documents or pairs that several
+ * blocks share it. */
 enum {
-    RW_LAMBDA_WARP_DOCS = 256,   /* up to this size, a warp computes a query */
-    RW_LAMBDA_NARROW_DOCS = 128, /* up to this size, in a separate launch */
-    /* Up to this size, a block, unless the query has too many visits. It fits into 64 KB of shared
-     * memory, which compute capability 7.5 has. */
+    RW_LAMBDA_WARP_DOCS = 256, /* a warp computes a query of up to this number of documents */
+    /* Up to this number, warps have a separate launch, with less shared memory. */
+    RW_LAMBDA_NARROW_DOCS = 128,
+    /* A block computes a larger query of up to this number, unless documents x upper documents are
+     * over RW_TUNE_LAMBDA_MOST_VISITS. It fits into 64 KB of shared memory, which compute
+     * capability 7.5 has. */
     RW_LAMBDA_BLOCK_DOCS = 1536,
+    /* The following are for spread queries. */
     RW_LAMBDA_SPREAD_TOPS = 128, /* upper documents that a block holds at once */
     RW_LAMBDA_TILE_DOCS = 256,   /* documents of a block that begins or ends a spread query */
-    /* Lower documents of a job. */
+    /* Documents of a job that are paired with its upper ones. */
     RW_LAMBDA_SPREAD_LOWS = 32 * RW_TUNE_LAMBDA_WARPS * RW_TUNE_LAMBDA_SPREAD_SLOTS,
 };
 
-/* A part of a spread query's pairs: documents from position `low` on, for one block, with
- * spread_tops upper documents from `top` on. */
+/* A part of a spread query's pairs, for one block: RW_LAMBDA_SPREAD_LOWS documents from position
+ * `low` on, with spread_tops upper documents from position `top` on. spread: index in d_spread. */
 struct rw_lambda_job {
     uint32_t spread, low, top;
 };
-/* A part of a spread query: positions [begin, begin + RW_LAMBDA_TILE_DOCS). */
+/* A part of a spread query: its documents [begin, begin + RW_LAMBDA_TILE_DOCS), in input order.
+ * spread: index in d_spread. */
 struct rw_lambda_tile {
     uint32_t spread, begin;
 };
@@ -108,24 +119,27 @@ struct rw_lambda_args {
     struct rw_lambda_rule rule;
     const uint32_t *d_offset; /* [n_queries + 1] */
     const double *d_ideal;    /* [n_queries] */
-    /* [n_docs] in falling order for queries of warps and blocks, else by document */
+    /* [n_docs] each query's gains: in falling order for queries of warps and blocks, in input order
+     * for spread queries */
     const double *d_gain;
-    /* [n_docs] the rank of a document's gain in its query; not for spread queries */
+    /* [n_docs] the position of a document's gain in that order, from 0; 0 for spread queries */
     const uint16_t *d_slot;
-    const double *d_discount;   /* [longest] */
+    const double *d_discount;   /* [longest] by position; longest: documents of a query */
     const double *d_doc_weight; /* [n_docs] NULL: all are 1 */
-    const uint32_t *d_query;    /* [n_block + n_warp] by falling size */
-    /* n_narrow: the last of the n_warp, with up to RW_LAMBDA_NARROW_DOCS documents */
+    const uint32_t *d_query;    /* [n_block + n_warp] queries by falling size */
+    /* Numbers of queries. n_block: for blocks. n_warp: for warps. n_narrow: the last of the n_warp,
+     * with up to RW_LAMBDA_NARROW_DOCS documents. */
     uint32_t n_block, n_warp, n_narrow;
     int bounded; /* 1: the rule and all gains are bounded (lambda_bounded.h) */
     /* documents for which a block or a warp has room; multiples of 32 */
     uint32_t block_docs, warp_docs;
-    uint32_t n_spread, n_jobs, n_tiles, spread_tops;
-    const uint32_t *d_spread; /* [n_spread] the spread queries */
-    const struct rw_lambda_job *d_job;
-    const struct rw_lambda_tile *d_tile;
-    struct rw_lambda_total *d_total; /* [n_spread] */
-    const uint32_t *d_order;         /* [n_docs] of the current run */
+    uint32_t n_spread, n_jobs, n_tiles, spread_tops; /* spread_tops: upper documents per job */
+    const uint32_t *d_spread;                        /* [n_spread] the spread queries */
+    const struct rw_lambda_job *d_job;               /* [n_jobs] */
+    const struct rw_lambda_tile *d_tile;             /* [n_tiles] */
+    struct rw_lambda_total *d_total;                 /* [n_spread] */
+    /* [n_docs] of the current run: each query's documents by position */
+    const uint32_t *d_order;
     struct rw_cuda_lambda_run run;
 };
 
@@ -138,14 +152,15 @@ struct rw_gradient_args {
     struct rw_cuda_lambda_run run;
 };
 
-/* Loads the kernels and allows them the shared memory that they need. Call it once, before any run.
- */
+/* Loads the kernels of cu_lambda.cu and allows them the shared memory that they need. Call it once,
+ * before any run of them. */
 int rw_cuda_lambda_prepare(void);
-/* Enqueues a run: ranks, pairs, final integers and d_info. */
+/* Enqueues a run of LambdaRank: ranks, pairs, final integers and d_info. */
 int rw_cuda_lambda_pairs(const struct rw_lambda_args *args, const struct rw_cuda_rank *rank,
                          void *stream);
-/* A run in two steps. The first finds the largest magnitudes or, in fixed point, does everything.
- * The second rounds real numbers, which depends on the largest. */
+/* A run of residuals or user gradients in two steps. The first finds the largest magnitudes or, in
+ * fixed point, does everything. The second converts real numbers to fixed point, in units that
+ * depend on the largest magnitudes. */
 int rw_cuda_gradients_find(const struct rw_gradient_args *args, int n_multiprocessors,
                            void *stream);
 int rw_cuda_gradients_round(const struct rw_gradient_args *args, int n_multiprocessors,
@@ -165,12 +180,12 @@ struct rw_neighbours_args {
     const uint32_t *d_offset;   /* [n_queries + 1] */
     const uint32_t *d_query;    /* [n_queries] the large queries, then the others by falling size */
     const uint32_t *d_order;    /* [n_docs] of the current ranking: each query's, best first */
-    const double *d_grade;      /* [n_docs] */
-    const double *d_over;       /* [n_queries] */
-    const double *d_weight;     /* [longest] w(r) */
+    const double *d_grade;      /* [n_docs] rw_neighbours_grades */
+    const double *d_over;       /* [n_queries] rw_neighbours_over */
+    const double *d_weight;     /* [longest] by position (`positions` of struct rw_objective) */
     const double *d_doc_weight; /* [n_docs] NULL: all are 1 */
-    double *d_power;            /* [n_docs] scratch, as is d_key */
-    double *d_key;              /* [n_docs] keys of the current ranking */
+    double *d_power;            /* [n_docs] scratch: exp of a document's score less the best */
+    double *d_key;              /* [n_docs] scratch: keys of the current ranking */
     /* Set for each run. */
     uint32_t first_doc, tree;
     struct rw_cuda_lambda_run run; /* d_pair has sums, and in the end the final integers */

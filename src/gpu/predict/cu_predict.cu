@@ -4,9 +4,9 @@
  * Shapes: values [n_used][n_docs] of a chunk, scores [n_docs] in double.
  *
  * Decomposition: a block has a tile of documents. A thread has a document and every n-th tree of a
- * batch, so that a warp walks 32 documents down one tree. The first threads then add a document's
- * leaves in tree order while the others fetch the next batch. look_up_kernel has a thread per
- * document; grid y is the slot. */
+ * batch, n being the threads per document, so that a warp walks 32 documents down one tree. The
+ * first tile_docs threads then add the leaves of one document each, in tree order, while the others
+ * fetch the next batch. look_up_kernel has a thread per document; grid y is the slot. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"

@@ -1,12 +1,14 @@
-/* Scores on the device: the layout of a model, the layout of a block's shared memory, and the
- * launcher.
+/* Scores on the device: the layout of a model, the layout of a block's shared memory, the
+ * launchers, and the work of threads.
  *
- * A block takes a tile of documents, whose values stay in shared memory, and all trees, one batch
- * at a time. The batch's nodes and leaves are copied to shared memory. Every (document, tree) finds
- * its leaf's value, and then each document's values are added in tree order.
+ * Documents are sent in chunks (predict_cuda.c). A block takes a tile of a chunk's documents, and
+ * all trees, one batch at a time. The documents' values are copied to shared memory if there is
+ * room for them, and so are the batch's nodes and leaves. Every (document, tree) finds its leaf's
+ * value, and then each document's values are added in tree order.
  *
- * If a model has sets of categories (model/scorer.h), a feature's codes are sent once. A separate
- * kernel converts them to the values of its sets' slots on the device. */
+ * A slot is an input of the trees: a feature, or a feature and a set of its categories
+ * (model/scorer.h). If a model has sets, a feature's codes are sent once. A separate kernel
+ * converts them to the values of its sets' slots on the device. */
 #pragma once
 
 #include "base/mem.h"
@@ -40,24 +42,25 @@ struct rw_predict_args {
     const float *d_leaf;
     const struct rw_predict_tree *d_tree;   /* [n_trees] */
     const struct rw_predict_batch *d_batch; /* [n_batches] in tree order */
-    uint32_t n_batches, n_used;
+    uint32_t n_batches, n_used;             /* n_used: number of slots */
     uint32_t
         /* Documents per block: a multiple of 32 that divides RW_TUNE_PREDICT_THREADS. */
         tile_docs;
-    uint32_t tree_bytes; /* shared memory for a batch's nodes and leaves; a multiple of 16 */
-    uint32_t most_trees; /* largest number of trees in a batch */
-    int32_t values_in_shared;
-    const float *d_value; /* [n_used][n_docs] of a chunk; absent is resolved, NaN is missing */
-    uint32_t n_docs;
-    double *d_score; /* [n_docs] written */
+    uint32_t tree_bytes;      /* shared memory for a batch's nodes and leaves; a multiple of 16 */
+    uint32_t most_trees;      /* largest number of trees in a batch */
+    int32_t values_in_shared; /* 1: a tile's values are copied to shared memory */
+    const float *d_value;     /* [n_used][n_docs] of a chunk; absent is resolved, NaN is missing */
+    uint32_t n_docs;          /* documents of the chunk */
+    double *d_score;          /* [n_docs] written */
 };
 
-/* The source of a slot's values. */
+/* The source of a slot's values. column: index among the columns sent. set_of: 1 + the index of the
+ * set; 0: the slot has the column's values. */
 struct rw_predict_slot {
-    uint32_t column, set_of; /* column among those sent; 1 + the set, or 0 without a set */
+    uint32_t column, set_of;
 };
 
-/* A chunk's values by slots, out of those that were sent. */
+/* The conversion of the values that were sent, of one chunk, to values by slot. */
 struct rw_predict_look_up {
     const float *d_from;                  /* [columns][n_docs] */
     const struct rw_predict_slot *d_slot; /* [n_used] */
@@ -66,8 +69,9 @@ struct rw_predict_look_up {
     float *d_to; /* [n_used][n_docs] written */
 };
 
-/* Returns the shared memory of a block. It has nodes and leaves, then the found values
- * [most_trees][tile_docs] and, if values_in_shared, the values [n_used][tile_docs]. */
+/* Returns the bytes of a block's shared memory. It has nodes and leaves, then the values of the
+ * leaves found [most_trees][tile_docs] and, if values_in_shared, the documents' values
+ * [n_used][tile_docs]. */
 size_t rw_predict_shared_bytes(const struct rw_predict_args *args);
 
 struct rw_predict_plan {
@@ -77,15 +81,16 @@ struct rw_predict_plan {
     struct rw_predict_args args;    /* without pointers and documents */
     /* The features that are sent, each once. Without sets they are the slots. */
     uint32_t n_columns;
-    uint32_t *first_slot;         /* [n_columns] a slot of each */
+    uint32_t *first_slot;         /* [n_columns] the first slot of each */
     struct rw_predict_slot *slot; /* [n_used] NULL: no slot has a set */
 };
-/* Makes a plan. shared_bytes: largest shared memory of a block; threads: number that a
- * multiprocessor holds at once. The caller frees the plan's arena, even on failure. */
+/* Makes a plan. shared_bytes: largest shared memory of a block; threads: largest number of threads
+ * that a multiprocessor holds at once. The caller frees the plan's arena, even on failure. */
 int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
                          const struct rw_flat *flat, size_t shared_bytes, int threads);
 
-/* Returns a cudaError_t. `stream` is a cudaStream_t. */
+/* Enqueue the scoring of a chunk, and the conversion before it. Return a cudaError_t. `stream` is a
+ * cudaStream_t. */
 int rw_cuda_predict(const struct rw_predict_args *args, void *stream);
 int rw_cuda_predict_look_up(const struct rw_predict_look_up *look_up, void *stream);
 
@@ -102,10 +107,10 @@ enum { PREDICT_THREADS = RW_TUNE_PREDICT_THREADS };
 
 struct predict_block {
     unsigned char *trees; /* [tree_bytes] nodes of the batch, then its leaves */
-    float *found;         /* [most_trees][tile_docs] */
-    float *value;         /* [n_used][tile_docs]; NULL: values stay in device memory */
-    uint32_t begin;       /* first document of the chunk */
-    uint32_t n_docs;      /* 1 to tile_docs */
+    float *found;         /* [most_trees][tile_docs] values of the leaves found */
+    float *value;         /* [n_used][tile_docs]; only if values_in_shared */
+    uint32_t begin;       /* index in the chunk of the tile's first document */
+    uint32_t n_docs;      /* documents of the tile, 1 to tile_docs */
 };
 
 RW_HD struct predict_block predict_block_of(const struct rw_predict_args *args,
@@ -120,7 +125,8 @@ RW_HD struct predict_block predict_block_of(const struct rw_predict_args *args,
     return b;
 }
 
-/* Makes a slot's value of a document. Runs before any block of the scoring kernel begins. */
+/* Makes a slot's value of a document. Not a phase of the scoring kernel: look_up_kernel calls it,
+ * before that kernel begins. */
 RW_HD void predict_look_up(const struct rw_predict_look_up *l, uint32_t slot, uint32_t doc)
 {
     const struct rw_predict_slot from = l->d_slot[slot];
@@ -174,6 +180,8 @@ RW_HD void predict_find(const struct rw_predict_args *args, const struct predict
     }
 }
 
+/* Finds the leaves of a thread's document (predict_find), with nodes, leaves and values from shared
+ * or device memory. */
 RW_HD void predict_find_batch(const struct rw_predict_args *args, const struct predict_block *b,
                               const struct rw_predict_batch *batch, int values_in_shared,
                               uint32_t thread)
@@ -191,8 +199,8 @@ RW_HD void predict_find_batch(const struct rw_predict_args *args, const struct p
                      args->d_leaf + batch->first_leaf, value, stride, thread);
 }
 
-/* Returns a document's score after the batch. The thread's index is the document, under
- * tile_docs. */
+/* Returns a document's score after the batch. score: before it. The document's index in the tile is
+ * `thread`, under tile_docs. */
 RW_HD double predict_add(const struct rw_predict_args *args, const struct predict_block *b,
                          const struct rw_predict_batch *batch, uint32_t thread, double score)
 {

@@ -15,14 +15,15 @@ enum { PIECE_DOCS = 8192 };
 struct scorer_cuda {
     struct rw_device_scorer base; /* first member, so that both have one address */
     struct rw_device *device;
-    struct rw_device_tables tables; /* owns the model's tables and d_looked_up */
+    struct rw_device_tables tables; /* owns the model's tables, and those of look_up */
     struct rw_predict_plan plan;    /* owned */
     struct rw_predict_args args;
     struct rw_predict_look_up look_up;
-    float *d_looked_up; /* [streams][n_used][chunk_docs]; NULL: no slot has a set */
-    double *d_score;    /* owned */
-    size_t score_room;  /* documents of d_score */
-    uint32_t chunk_docs;
+    /* [RW_TUNE_PREDICT_STREAMS][n_used][chunk_docs] values by slot; NULL: no slot has a set */
+    float *d_looked_up;
+    double *d_score;     /* [score_room] scores of all documents; owned */
+    size_t score_room;   /* documents of d_score */
+    uint32_t chunk_docs; /* largest number of documents of a chunk */
     uint64_t n_launches; /* of the run */
     struct rw_transfer_pipe *pipe;
 };
@@ -51,10 +52,10 @@ RW_SCOPED_BY(close_cuda)
 
 struct fill_job {
     const struct scorer_cuda *scorer;
-    const struct rw_column *const *column; /* [n_used] */
-    uint32_t begin, n;                     /* documents */
-    uint64_t n_pieces;                     /* of each column */
-    float *chunk;                          /* [n_columns][n] written */
+    const struct rw_column *const *column; /* [n_used] columns of the data set, by slot */
+    uint32_t begin, n;                     /* documents [begin, begin + n) */
+    uint64_t n_pieces;                     /* pieces of PIECE_DOCS documents of each column */
+    float *chunk;                          /* [n_columns][n] written: values of each column sent */
 };
 
 static int fill_pieces(void *user, struct rw_share *share)
@@ -74,7 +75,8 @@ static int fill_pieces(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Scores a chunk. If some slots have sets, first converts the chunk to the slots' values. */
+/* Enqueues the scoring of a chunk. If some slots have sets, first converts the chunk to the slots'
+ * values. */
 static int score_chunk(void *user, const struct rw_transfer_chunk *chunk)
 {
     const struct chunk_note *note = user;
@@ -146,6 +148,7 @@ static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *data
     return RW_OK;
 }
 
+/* Estimates the milliseconds of a run. */
 static double run_ms_cuda(const struct rw_device_scorer *base, uint32_t n_docs)
 {
     const struct scorer_cuda *s = (const struct scorer_cuda *)base;

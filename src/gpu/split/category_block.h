@@ -1,11 +1,11 @@
-/* Finds the best split of a node by a categorical feature, with a block of one thread per code. It
- * has one function per phase: the work of a thread between two barriers. The kernel calls them with
- * its own thread. tests/check/check_category.c calls them on the host for each thread in turn. In a
- * phase no thread reads data that another one writes, so their order does not matter.
+/* Finds the best split of a node by a categorical feature (tree/category_split.h), with a block of
+ * one thread per code. It has one function per phase: the work of a thread between two barriers.
+ * The kernel (cu_category.cu) calls them with its own thread. tests/check/check_category.c calls
+ * them on the host for each thread in turn. In a phase no thread reads data that another one
+ * writes, so their order does not matter.
  *
- * A thread counts how many codes come before its own, which is its place in the order. Sums are
- * added up along the order. A thread tries its own code alone, and the categories up to its
- * place. */
+ * A thread counts how many codes come before its own in the order of keys, which is its place. Sums
+ * are added up along the order. Thread t tries code t alone, and the codes up to place t. */
 #pragma once
 
 #include "tree/category_split.h"
@@ -14,29 +14,30 @@
 /* Threads of a block: a power of two, at least the codes of its feature. */
 enum { CATEGORY_FEW_THREADS = 256, CATEGORY_THREADS = RW_MAX_CATEGORY_CODES };
 
-/* A block's shared memory. Sums reuse the memory of cells, and the best candidates that of sums.
- * Otherwise CATEGORY_THREADS would need more than small devices have. A thread knows the cell of
- * its own code. */
+/* Data of a block that exists once, rather than once per thread. */
 struct category_alone {
     struct rw_cell missing;
     struct rw_code_set left;
     uint32_t n_seen; /* codes that the node's documents have */
 };
+/* A block's shared memory. Sums reuse the memory of cells, and the best candidates that of sums.
+ * Otherwise CATEGORY_THREADS would need more than small devices have. A thread keeps the cell of
+ * its own code in registers. */
 struct category_block {
     uint32_t n_threads;
     struct category_alone *alone;
-    struct rw_cell *cell;            /* [n_threads] by code, until all have a place */
-    struct rw_cell *sum[2];          /* [n_threads] by place, up to it; one is read, one written */
-    struct rw_category_found *found; /* [n_threads] once the sums are made */
+    struct rw_cell *cell;   /* [n_threads] by code, until all have a place */
+    struct rw_cell *sum[2]; /* [n_threads] both: sums up to each place; one is read, one written */
+    struct rw_category_found *found; /* [n_threads] best of each thread, once the sums are made */
     double *key;                     /* [n_threads] by code */
-    uint16_t *place;                 /* [n_threads] */
+    uint16_t *place;                 /* [n_threads] by code */
 };
 /* Bytes per thread. */
 #define CATEGORY_THREAD_BYTES (2 * sizeof(struct rw_cell) + sizeof(double) + sizeof(uint16_t))
 #define CATEGORY_BYTES(n_threads) \
     (sizeof(struct category_alone) + (n_threads)*CATEGORY_THREAD_BYTES)
 
-/* shared: CATEGORY_BYTES(n_threads), aligned as double is. */
+/* Divides a block's shared memory: CATEGORY_BYTES(n_threads) bytes, aligned as double is. */
 RW_HD struct category_block category_block_of(unsigned char *shared, uint32_t n_threads)
 {
     struct category_block b;

@@ -31,7 +31,7 @@ static __device__ struct rw_cell cell_at(const struct rw_cuda_cells &cells, uint
     return cell;
 }
 
-/* Searches one feature. All threads of a block call it. */
+/* Searches one feature of the block's node. All threads of a block call it. */
 template <int THREADS>
 static __device__ struct rw_category_split
 search_codes(const struct rw_cuda_search &a, const struct rw_cuda_cells &cells,
@@ -67,7 +67,7 @@ search_codes(const struct rw_cuda_search &a, const struct rw_cuda_cells &cells,
     return category_result(b, n_codes);
 }
 
-/* Copies several words at a time, so that the reads overlap. */
+/* Copies a set, several words at a time, so that the reads overlap. */
 static __device__ void copy_set(const volatile struct rw_code_set *from,
                                 volatile struct rw_code_set *to)
 {

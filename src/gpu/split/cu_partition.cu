@@ -8,9 +8,10 @@
  *
  * Decomposition: a block per chunk. In partition_kernel, a chunk's documents keep their order and
  * follow those of the node's chunks that finished earlier; one atomic per block decides the
- * position. The order of chunks changes no result, since all sums are exact, and no block waits. In
- * a chunk a thread takes every THREADS-th item, so bit i of word w is the item at 32 w + i. In
- * sums_kernel, a block has a chunk of a leaf. */
+ * position. The order of chunks changes no result, since all sums are exact, and no block waits.
+ * The items of a chunk are its documents. A thread takes every THREADS-th item, and a flag per item
+ * is 1 if the item goes left: bit i of word w is the flag of item 32 w + i. In sums_kernel, a block
+ * has a chunk of a leaf. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"
@@ -31,9 +32,10 @@ static_assert(sizeof(struct rw_cuda_partition) + sizeof(struct rw_cuda_part_sets
 static_assert((int)THREADS >= (int)RW_CUDA_CARRIED, "a thread per carried word");
 static_assert(WORDS % WARP == 0, "each lane of the warp that adds bits up has as many words");
 
-/* Returns the last part whose first_chunk is at most the chunk. Nodes without documents have the
- * same first_chunk as the next. Whole warps call it: their lanes read 32 parts at once, since
- * dependent loads take most of its time. */
+/* Returns the index of the part (a node to divide, or a leaf) that has a chunk: the last one whose
+ * first_chunk is at most the chunk. A part without documents has the same first_chunk as the next.
+ * Whole warps call it: their lanes read 32 parts at once, since dependent loads take most of its
+ * time. */
 template <class PART>
 static __device__ uint32_t find_chunk(const PART *d_part, uint32_t n_parts, uint32_t chunk)
 {
@@ -80,8 +82,8 @@ take_set(const struct no_sets &, const struct rw_cuda_part &, struct rw_code_set
     return NULL;
 }
 
-/* Returns a word whose bit r is 1 if item r goes left. Loads the codes of all items before it tests
- * the first. */
+/* Returns a word whose bit r is 1 if the thread's item r goes left; n: items of the chunk. Loads
+ * the codes of all items before it tests the first. */
 template <class ELEMENT, int BY_SET>
 static __device__ uint32_t goes_left(const struct rw_cuda_part &part, const struct rw_code_set *set,
                                      const uint32_t (&doc)[ITEMS], uint32_t n)
@@ -125,8 +127,8 @@ static __device__ uint32_t add_up(const uint32_t *flags, uint32_t *before)
     return __shfl_sync(ALL_LANES, up_to, WARP - 1);
 }
 
-/* Reads the numbers that move with the items. Those of a whole part are made from the arrays by
- * document. */
+/* Reads the moved words of the thread's items: the quantised numbers that move with them. Those of
+ * a whole part, which has all documents in order, are made from the arrays by document. */
 static __device__ void read_moved(const struct rw_cuda_partition &a,
                                   const struct rw_cuda_part &part, uint64_t from, uint32_t n,
                                   const uint32_t (&doc)[ITEMS], uint32_t (&word)[ITEMS])

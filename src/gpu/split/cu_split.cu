@@ -1,10 +1,12 @@
-/* Finds the best splits of some nodes, in one or two launches per group of features. Histograms are
- * in the device's cache by then, so gains and dependent steps take most of the time.
+/* Finds the best splits of some nodes by features that are not categorical, in one or two launches
+ * per group of features. Histograms are in the device's cache by then, so gains and dependent steps
+ * take most of the time.
  *
  * Shapes: cells [buffer][cell] of a group, with the bins of a feature in a row; the best split of
  * each (node, block), then of each node.
  *
- * Decomposition: in search_kernel, grid y is the node. Each feature has 1 to WARPS warps, and each
+ * Decomposition: for few nodes, search_kernel; for many, rough_kernel and exact_kernel, described
+ * below. In search_kernel, grid y is the node. Each feature has 1 to WARPS warps, and each
  * thread BINS neighbouring bins. Threads add up their bins; warps, and then the warps of a feature,
  * add up those sums. A block first scores its splits roughly, in float. For those that may be its
  * best, tree/numbers.h computes gains from exact sums, with missing values left and then right.
@@ -28,6 +30,7 @@ template <class SUM, int NEWTON_, int ORDERED_, int SHAPED_ = 0> struct sums {
     enum { NEWTON = NEWTON_, ORDERED = ORDERED_, SHAPED = SHAPED_ };
 };
 
+/* The sums of a cell or of several cells. hess: 0 unless S::NEWTON. */
 template <class S> struct tally {
     uint32_t n;
     typename S::sum lambda, hess;
@@ -132,7 +135,7 @@ static __device__ float rough_side(const struct rw_cuda_search &a, const tally<S
     return __fdividef(q * q, d);
 }
 
-/* Returns the result of rw_side_allowed for a side that has documents, in integers. */
+/* Returns the result of rw_side_allowed, in integers, for a side that has documents. */
 template <class S>
 static __device__ int is_allowed(const struct rw_cuda_search &a, const tally<S> &side)
 {
@@ -177,13 +180,14 @@ template <int WARPS> static __device__ float largest_of_block(float largest, flo
 }
 
 /* Returns the lowest rough score that can still have the largest gain, or an equal one. A score has
- * a relative error of at most 2^-19, plus values that float cannot represent. */
+ * a relative error of at most 2^-19, and an absolute error from values too small for float. */
 static __device__ float least_score(float largest)
 {
     return fmaxf(largest * (1.0f - 0x1p-16f) - 0x1p-100f, 0.0f);
 }
 
-/* Tries the threshold above bin `bin`, with missing values left before right. */
+/* Tries the threshold above bin `bin`, with missing values on the left before the right; if the
+ * node has no missing values, only where 0 goes. left: without missing values. all: with them. */
 template <class S>
 static __device__ void try_cut(const struct rw_split_rule &rule, int direction, double penalty,
                                const tally<S> &left, const tally<S> &all, const tally<S> &missing,
@@ -263,12 +267,13 @@ template <class S, int CHUNKS> struct sums_up_to {
     tally<S> all, missing; /* all: sum of all bins, without missing values */
 };
 
+/* Returns the bin of a lane's i-th cell in a chunk. */
 static __device__ uint32_t bin_of(int chunk, int i)
 {
     return chunk * CHUNK_BINS + threadIdx.x % WARP * LANE_BINS + i;
 }
 
-/* Computes these sums. A whole warp calls it. first: the first cell of the histogram. */
+/* Computes *sums. A whole warp calls it. first: the first cell of the histogram. */
 template <class S, int CHUNKS>
 static __device__ void add_up(const struct rw_cuda_cells &cells, uint64_t first,
                               const struct place &place, struct sums_up_to<S, CHUNKS> *sums)
@@ -496,8 +501,8 @@ static __device__ float rough_value(const struct rw_split_rule &rule, const tall
     return __fdividef((float)side.lambda, d);
 }
 
-/* Returns the rough gain of a threshold of a feature with a monotone constraint, or with direction
- * 0 of any feature. Returns -1 if the threshold certainly breaks the constraint. Raises *sure to
+/* Returns the rough gain of a threshold of a feature with a monotone constraint, or, if `direction`
+ * is 0, without one. Returns -1 if the threshold certainly breaks the constraint. Raises *sure to
  * the gain if the threshold certainly satisfies it. */
 template <class S>
 static __device__ float rough_ordered_gain(const struct rw_cuda_search &a, int direction,
@@ -512,7 +517,7 @@ static __device__ float rough_ordered_gain(const struct rw_cuda_search &a, int d
     return r - l >= -margin ? gain : -1.0f;
 }
 
-/* The same as rough_score, for constrained features. */
+/* Returns rough_score under a monotone constraint. sure: as in rough_ordered_gain. */
 template <class S>
 static __device__ float rough_ordered_score(const struct rw_cuda_search &a, int direction,
                                             const tally<S> &left, const tally<S> &right,
@@ -527,10 +532,10 @@ static __device__ float rough_ordered_score(const struct rw_cuda_search &a, int 
                  rough_ordered_gain<S>(a, direction, l, right, sure));
 }
 
-/* Like least_score, with feature costs. Scores less the feature's cost are compared, slightly too
- * low. The largest of these is then compared using each feature's own cost. Negative values have no
- * gain, so limiting a cost to the range of float changes nothing. All threads of a block call it.
- */
+/* Returns least_score of a block with feature costs. Scores less the feature's cost are compared,
+ * slightly too low. The largest of these plus the thread's own feature cost is the limit. penalty:
+ * this cost. largest: the thread's largest score. Negative values have no gain, so limiting a cost
+ * to the range of float changes nothing. All threads of a block call it. */
 static __device__ float least_net_score(const struct rw_split_rule &rule, double penalty,
                                         float largest, float *of_warp)
 {
@@ -654,8 +659,9 @@ static __global__ void __launch_bounds__(THREADS, sizeof(typename S::sum) > 4 ? 
         reply(a, best);
 }
 
-/* Returns the number of warps that share a feature. More warps than the bins need are never used,
- * and no more than can run at once. But a thread has at most MOST_BINS bins. */
+/* Returns the number of warps that share a feature: a power of two, up to WARPS. It uses no more
+ * warps than the bins need, and no more than can run at once, except to keep a thread's bins within
+ * MOST_BINS. */
 static uint32_t warps_of(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells)
 {
     uint32_t warps = 1;

@@ -1,6 +1,6 @@
-/* The end of the blocks of a search. A block writes its best split of a node. The last block of the
- * node to finish picks the best of all blocks and writes it to host memory. The node is grid y; its
- * blocks may be from several launches. */
+/* The end of the blocks of a search, for cu_split.cu and cu_category.cu. A block writes its best
+ * split of a node. The last block of the node to finish picks the best of all blocks and writes it
+ * to host memory. Grid y is the index of the node; its blocks may be from several launches. */
 #pragma once
 
 #include "gpu/engine/cu_engine.h"
@@ -8,8 +8,8 @@
 enum { WARP = 32 };
 #define ALL_LANES 0xffffffffu
 
-/* Returns 1 if `a` is better: higher gain, then lower column, then lower bin. Each (column, bin)
- * has one thread. */
+/* Returns 1 if `a` is better: higher gain, then lower column, then lower bin. One thread tries each
+ * (column, bin), so no two splits are equal in all three. */
 static __device__ int beats(const struct rw_cuda_found &a, const struct rw_cuda_found &b)
 {
     if (a.gain != b.gain)
@@ -17,8 +17,8 @@ static __device__ int beats(const struct rw_cuda_found &a, const struct rw_cuda_
     return a.column != b.column ? a.column < b.column : a.bin < b.bin;
 }
 
-/* Finds the best split of a block; only thread 0's result is valid. A warp without a split has
- * little to do. */
+/* Finds the best split of a block; only thread 0's result is valid. of_warp: [WARPS] shared memory.
+ * A warp without a split skips the exchange of its lanes. */
 template <int WARPS>
 static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
                                                      struct rw_cuda_found *of_warp)
@@ -45,7 +45,7 @@ static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
     return best;
 }
 
-/* Returns 1 if the node may be split by a feature. */
+/* Returns 1 if the block's node may be split by a feature. */
 static __device__ int allows(const struct rw_cuda_search &a, uint32_t column)
 {
     return !a.d_allowed ||
@@ -89,7 +89,8 @@ static __device__ struct rw_cuda_found best_of_node(const struct rw_cuda_search 
     return best_of_block<WARPS>(best, of_warp);
 }
 
-/* Writes the result to the host, together with everything that this thread wrote there before. */
+/* Writes a node's result to the host. A set that this thread wrote there before is visible first.
+ */
 static __device__ void reply(const struct rw_cuda_search &a, struct rw_cuda_found best)
 {
     if (!(best.gain > 0.0))
