@@ -3,10 +3,10 @@
  * Each category of a categorical feature is a bin. The boundaries of any other feature follow from
  * its sampled values. Missing values are ignored; an absent value counts as 0 unless absent means
  * missing. If at most `bins` values are distinct, there is a boundary between any two neighbours.
- * Otherwise the n values are sorted, and each run of equal values that holds one of the ranks
- * floor(k n / bins), for k = 1 .. bins-1, gets a boundary at its lower end. If it holds two or more
- * of these ranks, it also gets one at its upper end. There is no boundary below the smallest value,
- * and equal boundaries are merged.
+ * Otherwise the n sampled values are sorted and numbered from 0. Each run of equal values that
+ * holds one of the numbers (ranks) floor(k n / bins), for k = 1 .. bins-1, gets a boundary at its
+ * lower end. If it holds two or more of these ranks, it also gets one at its upper end. There is no
+ * boundary below the smallest value, and equal boundaries are merged.
  *
  * An exact pass over all values then finds each boundary's true neighbours a < b. The threshold (a
  * "cut" in the code) is the float strictly between them that is nearest their middle. Neighbours
@@ -140,7 +140,8 @@ static inline struct rw_special_codes rw_cuts_special(const struct rw_cuts *cuts
  * It replaces each value by a small code per (document, feature). The code is the value's bin index
  * (value <= cut[bin]). A missing value has the number of value bins as its code if the training set
  * has missing values of this feature. Otherwise it has the code of 0, or that of a
- * categorical feature's last bin. */
+ * categorical feature's last bin. An absent value has the code of a missing value if absent means
+ * missing, otherwise that of 0. */
 
 /* The codes of one feature. If at most one document in RW_SPARSE_SHARE has a code that differs from
  * the most frequent one, they are sparse: a list with an entry (document and code) for each such
@@ -251,13 +252,14 @@ struct rw_engine_cache {
 };
 
 struct rw_model;
-/* A data set as training uses it: documents, with thresholds and codes instead of values. */
+/* A data set as training uses it: documents with values, or with thresholds and codes instead of
+ * values. */
 struct rw_binned {
-    struct rw_dataset *documents; /* with values if bins is NULL, otherwise without features;
-                                     owned */
-    struct rw_bins *bins;         /* NULL: the values are still there, and training bins them;
-                                     owned */
-    uint32_t *feature; /* [n_features] ids of all features in the data, ascending; owned */
+    struct rw_dataset *documents; /* if bins is NULL, with values; otherwise training does not read
+                                     values from it, and it may lack features; owned */
+    struct rw_bins *bins;         /* NULL: training bins the values of `documents`; owned */
+    uint32_t *feature; /* [n_features] ids of all features in the data, ascending; NULL if
+                          only `documents` has them; owned */
     uint32_t n_features;
     struct rw_engine_cache *cache; /* NULL: only one training uses the data; owned */
     /* for documents without values, when training continues from a model: */
@@ -316,7 +318,8 @@ struct rw_cut_intervals {
 /* The result for one feature. */
 enum rw_cut_reason { RW_CUT_IN_USE, RW_CUT_CONSTANT, RW_CUT_FEW, RW_CUT_IGNORED };
 struct rw_feature_cuts {
-    float *cut; /* [n_bins] thresholds, the last FLT_MAX; owned */
+    float *cut; /* [n_bins] thresholds, the last FLT_MAX; NULL unless the reason is RW_CUT_IN_USE;
+                   owned */
     uint32_t n_bins;
     uint8_t has_missing;
     uint8_t by_category;

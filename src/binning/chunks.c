@@ -302,7 +302,7 @@ static struct rw_held plan_held(const struct rw_chunk_scratch *s, uint32_t i, ui
     return held;
 }
 
-/* Returns the size, in units of 4 bytes, of the rows or bits that identify a column's documents. */
+/* Returns the size, in units of 4 bytes, of the indices or bits that rw_held_rows returns. */
 static size_t whose_units(const struct rw_held *held, uint32_t n_docs)
 {
     return held->has_rows ? held->n : ((size_t)n_docs + 31) / 32;

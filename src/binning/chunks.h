@@ -30,15 +30,15 @@ struct rw_chunk_list {
 };
 
 /* One feature of the chunk's sampled documents. The chunk's block stores which of them have a
- * stored value (row numbers, or one bit per sampled document), then the values. There is one such
- * struct per chunk and feature, so it is small. */
+ * stored value, then the values. There is one such struct per chunk and feature, so it is small. */
 struct rw_held {
     uint32_t at;        /* offset in the block, in units of 4 bytes */
     uint32_t n;         /* number of stored values */
     uint32_t n_present; /* number of documents that have the feature */
     uint16_t feature;
     uint8_t width;        /* bytes per value: 4, or 1 or 2 if all values are integers that fit */
-    uint8_t has_rows : 1; /* 1: row numbers; 0: one bit per sampled document */
+    uint8_t has_rows : 1; /* 1: the block has the indices of documents with a stored value among the
+                             chunk's sampled documents; 0: it has one bit per sampled document */
     uint8_t rest_is_zero : 1; /* 1: values that are not stored are 0; 0: they are absent */
 };
 
@@ -97,7 +97,7 @@ struct rw_chunk_feature {
     uint32_t n_bounds;
     uint32_t *bound;  /* [n_bounds] keys; owned */
     uint64_t most_at; /* offset of its n_bounds + 1 intervals in rw_chunk_scratch.most */
-    uint16_t absent;  /* the interval of an absent value */
+    uint16_t absent;  /* the interval of an absent value, or n_bounds + 1 if absent means missing */
     uint8_t width;    /* bytes per interval index: 1 or 2 */
     /* all threads add to these two numbers, chunk by chunk */
     uint32_t n_present; /* documents that have the feature; in rw_chunks_finish: of all workers */
@@ -169,8 +169,8 @@ static inline const uint32_t *rw_chunk_rows(const struct rw_chunk_scratch *s, ui
     return s->shares_rows ? s->row : s->row + s->begin[i];
 }
 
-/* Returns the rows, [held->n], of the sampled documents that have a value, or (has_rows 0) one bit
- * per sampled document, 32 of them in 4 bytes. */
+/* Returns which documents have a stored value. If has_rows: [held->n], indices among the chunk's
+ * sampled documents, ascending. Otherwise one bit per sampled document, 32 of them in 4 bytes. */
 static inline uint32_t *rw_held_rows(const struct rw_chunk *chunk, const struct rw_held *held)
 {
     return (uint32_t *)chunk->block + held->at;

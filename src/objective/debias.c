@@ -400,7 +400,7 @@ static int read_lines(const struct rw_debias *debias, const char *name, const ch
                                "and a number from 1/1024 to 1024, and perhaps one more for t-",
                                name, number, RW_MAX_POSITION);
             if (!isnan(found[position].of[0]))
-                return rw_fail(debias->ctx, RW_ERR_PARSE, "%s:%u: position %u is there twice", name,
+                return rw_fail(debias->ctx, RW_ERR_PARSE, "%s:%u: position %u is repeated", name,
                                number, position);
             found[position] = bias;
         }

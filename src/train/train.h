@@ -86,20 +86,21 @@ int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
 
 /* The metrics of each round, the best round and early stopping. */
 struct rw_eval_sets {
-    struct rw_arena arena;              /* owns the arrays */
-    struct rw_ctx *ctx;                 /* borrowed */
-    const struct rw_params *params;     /* borrowed */
-    const struct rw_train_hooks *hooks; /* borrowed; may be NULL */
-    struct rw_gain_rule gains;
-    struct rw_metric metric[RW_MAX_METRICS];
-    int n_metrics; /* metrics of the table, without the custom one */
-    /* The metrics that a device can compute, in the same order; written by rw_eval_sets_plan. */
+    struct rw_arena arena;                   /* owns the arrays */
+    struct rw_ctx *ctx;                      /* borrowed */
+    const struct rw_params *params;          /* borrowed */
+    const struct rw_train_hooks *hooks;      /* borrowed; may be NULL */
+    struct rw_gain_rule gains;               /* set if a metric or the objective uses gains */
+    struct rw_metric metric[RW_MAX_METRICS]; /* [n_metrics] those of the parameter `metric` */
+    int n_metrics;                           /* without the custom metric */
+    /* Those of `metric` that a device can compute, in the same order; written by
+     * rw_eval_sets_plan. */
     struct rw_metric on_device[RW_MAX_METRICS];
-    int any_uses_gain;
+    int any_uses_gain;                          /* 1: one of `metric` uses gains */
     int n_sets;                                 /* the training set and the validation sets */
     const struct rw_dataset *set[RW_MAX_SETS];  /* borrowed */
     struct rw_judgments judgments[RW_MAX_SETS]; /* of the measured sets */
-    double *scores;                             /* [most documents of a measured set] */
+    double *scores; /* [documents of the largest measured set] scratch */
     /* NULL: scores are in the engine. Otherwise [n_sets] arrays of scores, and there is no
      * engine. */
     const double *const *given;
@@ -127,7 +128,9 @@ int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struc
 /* Makes later values the means over all workers' queries. RW_ERR_UNSUPPORTED: there are several
  * workers and a custom metric. All workers call it and rw_eval_sets_round. */
 int rw_eval_sets_share(struct rw_eval_sets *eval);
-/* Writes the metrics of a set that a device can compute. Returns 0 if there are no such metrics. */
+/* Writes to *plan the metrics that a device can compute. Returns 1 if the engine is to compute them
+ * for this set. Returns 0 if a device can compute no metric, if the set is not measured, or if
+ * there are several workers. */
 int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan *plan);
 /* Chooses the set that determines the best round: the first validation set that differs from the
  * training set. is_train: [n_sets], from index 1 on 1 if the set equals the training set. If all
@@ -307,8 +310,8 @@ int rw_continue(struct rw_engine *engine, const struct rw_sets *sets, struct rw_
 int rw_continuation_finish(struct rw_ctx *ctx, const struct rw_model *init, struct rw_model *model);
 
 /* Writes to `text` the likeliest reason why no tree could be split, and a parameter or column to
- * change. params: the effective ones; gain: [n_docs], or NULL if the objective has no gains;
- * info: the engine's facts about the data. All workers call it. */
+ * change. params: the effective ones; gain: the result of rw_labels_gains, or NULL if the objective
+ * does not rank; info: the engine's facts about the data. All workers call it. */
 int rw_explain_no_split(struct rw_ctx *ctx, const struct rw_params *params,
                         const struct rw_sets *sets, const double *gain,
                         const struct rw_engine_info *info, char *text, size_t size);
@@ -325,14 +328,14 @@ int rw_model_params_take(struct rw_ctx *ctx, struct rw_params *params, int at,
                          struct rw_model_params *out);
 
 struct rw_model_size {
-    uint64_t bytes;        /* of everything added so far */
-    uint64_t longest_name; /* of a feature name */
-    uint64_t round_bytes;  /* for the metrics of one round */
+    uint64_t bytes;        /* upper bound of the file with everything added so far */
+    uint64_t longest_name; /* bytes of the longest feature name */
+    uint64_t round_bytes;  /* upper bound of the metrics of one round */
 };
 
 /* Starts an upper bound of the size of the model's file, for callers that reserve disk space
- * before the model exists. model: as before the first round; init: the model to continue from,
- * or NULL. */
+ * before the model exists. model: the new model before its first round, with the trees of `init`
+ * and of a resumed checkpoint; init: the model to continue from, or NULL. */
 int rw_model_size_init(struct rw_ctx *ctx, struct rw_model_size *size, const struct rw_model *model,
                        const struct rw_model *init);
 /* Returns the bound with one more round, whose tree has n_leaves leaves. */
