@@ -1,6 +1,6 @@
 /* Scores data sets, on the CPU by walking down the trees or with the packed model, or on a GPU.
- * It estimates the time of each way and chooses the fastest. It also formats scores and leaves
- * as text. */
+ * It estimates the time of each way and chooses the fastest. Also scores lines that are being read,
+ * checks rows for infinite values, and formats scores and leaves as text. */
 #include "model/scorer.h"
 
 #include <string.h>
@@ -8,11 +8,10 @@
 #include "dataset/dataset.h"
 #include "model/model_text.h"
 
-/* Nanoseconds of one thread of a server of 2023. A node that a document passes takes 1.3 to 3,
- * with more in models that are larger than the caches or have unpredictable splits. The other
- * constant is per gathered value. */
-#define WALK_STEP_NS  2.0
-#define WALK_VALUE_NS 1.0
+/* Nanoseconds of one thread of a server of 2023. A node takes 1.3 to 3: more in models that are
+ * larger than the caches or have unpredictable splits. */
+#define WALK_STEP_NS  2.0 /* per node that a document passes */
+#define WALK_VALUE_NS 1.0 /* per value of a document that is gathered */
 
 /* The speed of each further thread compared with the first. */
 #define CPU_THREAD 0.8
@@ -33,11 +32,14 @@ static double walk_doc_ns(const struct rw_flat *flat)
     return WALK_STEP_NS * rw_flat_steps(flat) + WALK_VALUE_NS * (double)flat->n_used;
 }
 
+/* Decides whether to pack the model once all walks so far, and one with n_docs further
+ * documents, would take as long as packing. Until then, documents are walked.
+ */
 static int settle(struct rw_ctx *ctx, struct rw_scorer *scorer, uint32_t n_docs)
 {
     const struct rw_flat *flat = &scorer->flat;
     const double walk_ns = walk_doc_ns(flat);
-    /* Threads share the documents, but one thread packs the model. */
+    /* Threads share the documents. The time to pack is estimated for one thread. */
     scorer->walked_ns += n_docs * walk_ns / ctx->n_threads;
     if (scorer->walked_ns < rw_packed_make_ns(flat))
         return RW_OK;
@@ -205,7 +207,7 @@ int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_docs, u
                      uint32_t *doc, uint32_t *feature)
 {
     RW_DEFAULT_FPENV;
-    enum { FEW = 1 << 17 }; /* values that are checked before other threads start */
+    enum { FEW = 1 << 17 }; /* with fewer values, one thread checks them */
     struct infinite_job job = {values, n_features, UINT64_MAX};
     const int n_threads = (uint64_t)n_docs * n_features < FEW ? 1 : ctx->n_threads;
     (void)rw_parallel(ctx, n_threads, n_docs, 0, find_infinite, &job);
@@ -249,8 +251,10 @@ int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
     return rw_packed_run(ctx, &job, dataset->n_docs, scores);
 }
 
-/* Encodes some lines of a run feature by feature, so that the lines stay in the first-level
- * cache. Features ascend in both, and no slot is for a set of categories. */
+/* Reads some lines of a struct rw_run feature by feature, so that the lines stay in the first-level
+ * cache. feature: [n] those of the run; line: [n_docs][n] values. value: [n_used][RW_PACKED_DOCS],
+ * in which the first n_docs values of a slot are set if the run has the feature. Features ascend in
+ * both, and no slot is for a set of categories. */
 static void transpose_run(const struct rw_flat *flat, const uint16_t *feature, uint32_t n,
                           const float *line, uint32_t n_docs, float *value)
 {
@@ -368,26 +372,26 @@ void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *c
     }
 }
 
-/* The plain walk handles documents in blocks. It gathers the values that the model uses row by
- * row, so a document's values are adjacent and memory does not grow with the data. Then it walks
+/* The plain walk handles documents in blocks. It gathers the values that the model uses into rows,
+ * so a document's values are adjacent and memory does not grow with the data. Then it walks
  * the block down each tree, in tree order. */
 enum {
-    BLOCK_FLOATS = 32768, /* 128 KiB per thread, which fits the second-level cache with a tree */
-    BLOCK_DOCS_LEAST = 16,
+    BLOCK_FLOATS = 32768,  /* 128 KiB per thread, which fits the second-level cache with a tree */
+    BLOCK_DOCS_LEAST = 16, /* even if the rows then take more than BLOCK_FLOATS */
     BLOCK_DOCS_MOST = 1024
 };
 
 struct walk_job {
     const struct rw_flat *flat; /* borrowed, for the call */
     const struct rw_column *const *column;
-    uint32_t begin, end; /* documents */
-    uint32_t block_docs;
-    size_t buffer_floats; /* per thread */
-    float *buffer;        /* [n_threads][buffer_floats]: [block_docs][n_used], a column */
-    /* The output: two of the three are NULL. */
-    double *scores;
-    int32_t *leaves; /* [end - begin][n_trees] */
-    uint32_t *counts;
+    uint32_t begin, end;  /* the first document, and the one after the last */
+    uint32_t block_docs;  /* documents per block */
+    size_t buffer_floats; /* per thread: rows [block_docs][n_used], then scratch [block_docs] */
+    float *buffer;        /* [n_threads][buffer_floats] */
+    /* The output, as in rw_flat_walk: two of the three are NULL. */
+    double *scores;   /* [end], of which those from begin on are written */
+    int32_t *leaves;  /* [end - begin][n_trees] */
+    uint32_t *counts; /* [leaves of all trees] */
 };
 
 static void walk_block(const struct walk_job *job, uint32_t begin, uint32_t end, float *buffer)
@@ -469,9 +473,9 @@ int rw_predict_leaves(struct rw_ctx *ctx, const struct rw_model *model,
 /* ---- scores and leaves as lines of text ---- */
 
 enum {
-    NUMBER_BYTES = 32,     /* a double with its newline */
-    LEAF_BYTES = 11,       /* a leaf's number and a separator */
-    BLOCK_LEAVES = 1 << 22 /* per block of documents */
+    NUMBER_BYTES = 32,     /* most bytes of a double and a newline */
+    LEAF_BYTES = 11,       /* most bytes of a leaf's number and a separator */
+    BLOCK_LEAVES = 1 << 22 /* leaf numbers in memory at once, about */
 };
 
 int rw_exact_text(double value, char buffer[RW_EXACT_ROOM])

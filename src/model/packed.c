@@ -1,13 +1,14 @@
-/* Makes a packed model (model/scorer.h) from a flat one, and scores blocks of documents with it. */
+/* Makes a packed model (model/scorer.h) from a flat one, and scores blocks of documents with it.
+ * The vector code for a block and some trees is in packed_tmpl.c. */
 #include "model/scorer.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    MOST_COLUMNS = 16384,   /* their codes take 2 or 4 MiB per thread */
+    MOST_COLUMNS = 16384,   /* codes of a block then take 2 or 4 MiB per thread */
     MOST_STEPS = 1 << 30,   /* per tree, so that indices fit into 32 bits */
-    BATCH_BYTES = 128 << 10 /* nodes of a batch: a part of the second-level cache */
+    BATCH_BYTES = 128 << 10 /* of the trees of a batch: a part of the second-level cache */
 };
 
 struct maker {
@@ -16,17 +17,17 @@ struct maker {
     struct rw_packed *packed;
     struct rw_arena arena; /* memory that is only needed until the packed model exists */
     struct rw_thresholds thresholds;
-    uint32_t *column_of; /* [2 * n_used] the column of a node's slot */
-    /* Scratch memory of a thread, which handles one tree of up to `most` leaves after another. */
-    uint32_t *below; /* [most] leaves below a node */
-    uint32_t *last;  /* [most] number of a node of two leaves; else RW_PACKED_LAST */
+    uint32_t *column_of; /* [2 * n_used] the packed column of a node, by node.slot */
+    /* Scratch memory of a thread for one tree at a time. most: leaves of the largest tree. */
+    uint32_t *below; /* [most] number of leaves below a node */
+    uint32_t *last;  /* [most] number of a node of two leaves, from 0; else RW_PACKED_LAST */
     int32_t *stack;  /* [3 * most + 3] */
 };
 
 /* ---- columns ---- */
 
-/* Numbers the columns of the nodes. Returns 0 if a column has too many thresholds, or if there
- * are too many columns. */
+/* Makes the columns that nodes use, with their thresholds. Returns 1, or 0 if a column has too many
+ * thresholds or there are too many columns. */
 static int make_columns(struct maker *m)
 {
     struct rw_packed *p = m->packed;
@@ -72,6 +73,7 @@ static int make_columns(struct maker *m)
 
 /* ---- trees ---- */
 
+/* Returns a word that repeats a code. */
 static uint32_t fill_word(const struct rw_packed *p, uint32_t number)
 {
     return p->code_bytes == 1 ? number * 0x01010101u : number * 0x00010001u;
@@ -87,8 +89,8 @@ static int is_last(const struct maker *m, int32_t child)
     return child >= 0 && m->last[child] < RW_PACKED_LAST;
 }
 
-/* Returns the buffer of a child that is evaluated at `depth`. The buffer of leaves contains
- * zeros. */
+/* Returns the offset in bytes of a child's buffer. depth: the number of results that wait while the
+ * child is evaluated. The buffer of leaves contains zeros. */
 static uint16_t buffer_of(const struct maker *m, int32_t child, int32_t depth)
 {
     const uint32_t buffer = child < 0           ? 0
@@ -106,8 +108,8 @@ static struct rw_packed_node node_of(const struct maker *m, const struct rw_walk
                                    .skip = fill_word(m->packed, leaves_below(m, node->left))};
 }
 
-/* Writes the nodes of two leaves and returns their number. The root is not among them, because
- * the results of all roots are in one place. */
+/* Writes the nodes of two leaves, at most RW_PACKED_LAST, and returns their number. The root is not
+ * among them, because all roots have one buffer. */
 static uint32_t order_last(struct maker *m, int32_t tree, struct rw_packed_node *to)
 {
     const struct rw_flat *flat = m->flat;
@@ -124,9 +126,10 @@ static uint32_t order_last(struct maker *m, int32_t tree, struct rw_packed_node 
     return n;
 }
 
-/* Writes the nodes in the order of evaluation. The larger subtree is first and then waits in one
- * buffer, so a tree needs at most log2(leaves) buffers. The stack holds a node, its depth, and
- * whether its children are done. */
+/* Writes the other nodes in the order of evaluation. The larger subtree of a node is first. Its
+ * result then waits in one buffer for that of the smaller subtree, so at most log2(leaves) results
+ * wait. An element of the stack has a node, its `depth` for buffer_of, and whether its children
+ * were pushed. */
 static void order_nodes(struct maker *m, int32_t tree, struct rw_packed_node *to)
 {
     const struct rw_flat *flat = m->flat;
@@ -158,7 +161,7 @@ static void order_nodes(struct maker *m, int32_t tree, struct rw_packed_node *to
     }
 }
 
-/* Writes the leaves from left to right. Padding is 0. */
+/* Writes the leaves from left to right. The padding after them stays 0. */
 static void order_leaves(struct maker *m, int32_t tree, float *to)
 {
     const struct rw_flat *flat = m->flat;
@@ -199,7 +202,8 @@ static void order_steps(struct maker *m, int32_t tree, struct rw_packed_step *to
     }
 }
 
-/* Computes the offsets of all parts of each tree. */
+/* Computes where the nodes or steps and the leaves of each tree begin, divides the trees into
+ * batches, and allocates. Returns 1, or 0 if a tree is too large. */
 static int lay_out(struct maker *m)
 {
     struct rw_packed *p = m->packed;
@@ -297,10 +301,9 @@ int rw_packed_new(struct rw_ctx *ctx, const struct rw_flat *flat, const struct r
     return RW_OK;
 }
 
-/* Nanoseconds of one thread of a server of 2023: to sort and order a node of the flat model, and
- * for a document to pass a node in a walk. */
-#define MAKE_NODE_NS 115.0
-#define WALK_STEP_NS 1.0
+/* Nanoseconds of one thread of a server of 2023. */
+#define MAKE_NODE_NS 115.0 /* to pack a node of the flat model */
+#define WALK_STEP_NS 1.0   /* for a document to pass a node in a walk */
 
 double rw_packed_make_ns(const struct rw_flat *flat)
 {
@@ -323,9 +326,9 @@ double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *
  * time. A batch stays in the second-level cache for all blocks. A block's codes stay in the
  * first-level cache for all trees of the batch. */
 enum {
-    MOST_BLOCKS = 8,            /* blocks that are encoded together */
-    MOST_CODES_BYTES = 1 << 19, /* of the codes of these blocks, unless one block needs more */
-    PARTS = 4                   /* parts per thread, so that no thread waits long for another */
+    MOST_BLOCKS = 8,            /* most blocks that are encoded together: a run */
+    MOST_CODES_BYTES = 1 << 19, /* most bytes of a run's codes, unless one block needs more */
+    PARTS = 4 /* runs per thread if there are many documents, so that no thread waits long */
 };
 
 const struct rw_packed_ops *rw_packed_ops(enum rw_isa isa)
@@ -351,8 +354,8 @@ static struct rw_packed_room room_of(const struct rw_packed_job *job, int thread
     return room;
 }
 
-/* Transposes a block of rows. It handles some documents at a time, whose values stay in the
- * first-level cache until all their features are read. */
+/* Transposes a block of rows, DOCS documents at a time. Their values stay in the first-level cache
+ * until all features are read. */
 static void transpose_rows(const struct rw_packed_job *job, uint32_t begin, uint32_t end,
                            float *value)
 {
@@ -397,6 +400,7 @@ void rw_packed_encode_transposed(const struct rw_packed_job *job, uint32_t begin
     }
 }
 
+/* Scores a run of blocks. */
 static void score_blocks(const struct rw_packed_job *job, uint32_t begin, uint32_t end, int thread,
                          double *scores)
 {
@@ -415,11 +419,11 @@ static void score_blocks(const struct rw_packed_job *job, uint32_t begin, uint32
     memcpy(scores + begin, room.score, (end - begin) * sizeof(*scores));
 }
 
-/* Runs of a job's blocks, which threads take one by one. */
+/* The runs of a job, which threads take one by one. */
 struct runs {
     struct rw_packed_job *job;
-    uint32_t n_docs, docs; /* of the job; of one run */
-    double *scores;
+    uint32_t n_docs, docs; /* documents of the job, and of each run but the last */
+    double *scores;        /* [n_docs] */
 };
 
 static int score_runs(void *user, struct rw_share *share)
@@ -433,6 +437,7 @@ static int score_runs(void *user, struct rw_share *share)
     return RW_OK;
 }
 
+/* Returns the number of blocks of a run. */
 static uint32_t blocks_at_once(const struct rw_packed *packed, uint32_t n_docs, int n_threads)
 {
     const size_t bytes = rw_packed_codes_bytes(packed);

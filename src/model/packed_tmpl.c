@@ -1,7 +1,7 @@
 /* Scores documents with a packed model (model/scorer.h), for one instruction set and one width
  * of codes. Meson compiles this file for each pair of them (base/machine.h). Operations on
- * vectors of values and codes, which differ between instruction sets, are first. Common code
- * follows. */
+ * vectors of values and codes, which differ between instruction sets, are first. Those of AVX-512
+ * have comments that also hold for the others. Common code follows. */
 #include "model/scorer.h"
 
 #define FOR_BITS(name) RW_TMPL_JOIN(name, RW_TMPL_BITS)
@@ -13,8 +13,8 @@ typedef RW_TMPL_JOIN(FOR_BITS(uint), _t) code_type;
 
 #include <immintrin.h>
 
-/* VALUES per vector. TOGETHER vectors are processed in turn, so that the loads of one overlap
- * with the work on others. */
+/* A vector has VALUES floats. TOGETHER vectors are searched in turn, so that the loads of one
+ * overlap with the work on others. */
 enum { VALUES = 16, TOGETHER = 4 };
 typedef __m512 values;
 typedef __m512i ints;
@@ -25,8 +25,9 @@ INLINE values load_values(const float *from)
     return _mm512_loadu_ps(from);
 }
 
-/* Adds `step` to each `at` whose threshold there is below the value, for falling steps. cut: the
- * thresholds; NULL: low and high have them. */
+/* A binary search. For step, step / 2, and so on to 1, adds the step to an element of `at` if the
+ * threshold at index at + step is below the value. The thresholds are in memory at `cut`. If cut is
+ * NULL, there are 32 of them in low and high. */
 INLINE void search(int step, __m512 low, __m512 high, const float *cut, const values *value,
                    ints *at)
 {
@@ -41,7 +42,8 @@ INLINE void search(int step, __m512 low, __m512 high, const float *cut, const va
     }
 }
 
-/* Counts the thresholds below each value; 0 for NaN. The pivots stay in registers. */
+/* Counts the thresholds of a column below each value; 0 for NaN. pivot: the column's pivots, which
+ * stay in registers, then its 2^(RW_PACKED_TOP + rest) thresholds if rest is above 0. */
 INLINE void rank_all(const float *pivot, uint32_t rest, const values *value, ints *at)
 {
     const __m512 low = _mm512_loadu_ps(pivot), high = _mm512_loadu_ps(pivot + 16);
@@ -53,6 +55,7 @@ INLINE void rank_all(const float *pivot, uint32_t rest, const values *value, int
     search((1 << rest) / 2, low, high, pivot + RW_PACKED_PIVOTS - 1, value, at);
 }
 
+/* Stores counts as codes, and the code `missing` for each value that is NaN. */
 INLINE void store_codes(code_type *code, ints rank, values value, uint32_t missing)
 {
     const __mmask16 is_missing = _mm512_cmp_ps_mask(value, value, _CMP_UNORD_Q);
@@ -69,6 +72,8 @@ INLINE codes repeated(uint32_t word)
     return _mm512_set1_epi32((int)word);
 }
 
+/* Evaluates a node for a vector of documents: writes the number from `left`, or that from `right`
+ * plus skip if the code is above cut. */
 INLINE void look_at_node(const void *code, const void *left, const void *right, codes cut,
                          codes skip, void *to)
 {
@@ -78,13 +83,15 @@ INLINE void look_at_node(const void *code, const void *left, const void *right, 
                                below_left, FOR_MASK(_mm512_cmpgt_epu)(c, cut), below_right, skip));
 }
 
+/* Evaluates a node of two leaves: writes 1 if the code is above cut, else 0. */
 INLINE void look_at_last_node(const void *code, codes cut, void *to)
 {
     const __m512i c = _mm512_load_si512(code);
     _mm512_store_si512(to, FOR_BITS(_mm512_maskz_set1_epi)(FOR_MASK(_mm512_cmpgt_epu)(c, cut), 1));
 }
 
-/* Returns the leaf values of a vector of documents. */
+/* Returns the leaf values of a vector of documents. Trees of few leaves need no gather, because
+ * their values are read by two or four loads. */
 INLINE __m512 leaves_of(const float *leaf, uint32_t n_leaves, __m512i number)
 {
     if (n_leaves > 2 * RW_PACKED_SMALL)
@@ -99,6 +106,7 @@ INLINE __m512 leaves_of(const float *leaf, uint32_t n_leaves, __m512i number)
     return _mm512_mask_mov_ps(low, is_high, high);
 }
 
+/* Adds leaf values to the scores of a vector of documents. number: their leaf numbers. */
 INLINE void add_leaves(double *score, const float *leaf, uint32_t n_leaves, const code_type *number)
 {
 #if RW_TMPL_BITS == 8
@@ -127,8 +135,8 @@ INLINE values load_values(const float *from)
     return _mm256_loadu_ps(from);
 }
 
-/* Like the function above, with eight thresholds in `top`. Code without peeled steps is a tenth
- * faster. */
+/* As for AVX-512, but if cut is NULL, there are eight thresholds in `top`. Without unrolling of the
+ * outer loop, the code is a tenth faster. */
 INLINE void search(int step, __m256 top, const float *cut, const values *value, ints *at)
 {
     _Pragma("GCC unroll 1") for (; step > 0; step /= 2)
@@ -145,8 +153,7 @@ INLINE void search(int step, __m256 top, const float *cut, const values *value, 
     }
 }
 
-/* Like the function above, but only every fourth pivot stays in a register, for the first three
- * steps. */
+/* As for AVX-512, but only every fourth pivot is in a register, for the first three steps. */
 INLINE void rank_all(const float *pivot, uint32_t rest, const values *value, ints *at)
 {
     const __m256 top =
@@ -265,8 +272,8 @@ INLINE void add_leaves(double *score, const float *leaf, uint32_t n_leaves, cons
     *score += (double)leaf[*number];
 }
 
-/* Walks down a tree. It is the same for all instruction sets, because each step depends on the
- * one before. */
+/* Walks down a tree. All instruction sets use this function, because vectors are of no use where
+ * each step depends on the one before. */
 void FOR_BITS(rw_packed_walk_)(const struct rw_packed *packed, const struct rw_packed_tree *tree,
                                const void *block, double *score, uint32_t n_docs)
 {
@@ -309,8 +316,8 @@ static void encode(const struct rw_packed *packed, const struct rw_packed_column
     }
 }
 
-/* Evaluates all nodes of a tree. docs: documents of the block to evaluate, a compile-time
- * constant. */
+/* Evaluates all n nodes of a tree. The first n_last have two leaves. block: the codes.
+ * docs: the number of documents, from the first of the block, a compile-time constant. */
 INLINE void evaluate_nodes(const struct rw_packed_node *node, uint32_t n_last, uint32_t n,
                            const char *block, char *buffers, uint32_t docs)
 {

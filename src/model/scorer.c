@@ -1,5 +1,6 @@
-/* Prepares a model for scoring (model/scorer.h). The first part makes the flat arrays of trees from
- * a model. The others score with blocks of documents, or one document at a time. */
+/* Prepares a model for scoring (model/scorer.h): makes the flat form, lists of thresholds, and both
+ * forms for one document at a time. Scores by struct rw_single (single_lanes_tmpl.c scores by
+ * struct rw_lanes), and has the public functions of scorers of rows. */
 #include "model/scorer.h"
 
 #include <math.h>
@@ -13,10 +14,11 @@
 /* Depth of a tree, as a multiple of log2 of its leaves. */
 #define DEEPER 1.4
 
-/* The numbering of slots: the slot of a feature's value, then the slots of its category sets. */
+/* The numbering of slots. A feature has a slot for its value if any node compares it with a
+ * threshold, and then a slot for each set of categories by which nodes split it. */
 struct numbering {
     struct rw_arena *arena; /* owns all arrays */
-    uint32_t *slot_of; /* [RW_FEATURE_IDS] slots of features that are compared with thresholds */
+    uint32_t *slot_of; /* [RW_FEATURE_IDS] slot of the value; before numbering, 1: it needs one */
     uint64_t n_by_set; /* nodes that split by sets */
     struct set_node {
         uint32_t feature;
@@ -33,7 +35,8 @@ static int by_feature_and_set(const void *a, const void *b)
     return memcmp(x->set, y->set, sizeof(*x->set));
 }
 
-/* Returns 1 if entry i has a new set. Nodes with equal feature and set share a slot. */
+/* Returns 1 if element i of by_set has another set than the previous one. Nodes with equal feature
+ * and set share a slot. */
 static int is_new_set(const struct numbering *numbering, uint64_t i)
 {
     return i == 0 || by_feature_and_set(&numbering->by_set[i - 1], &numbering->by_set[i]) != 0;
@@ -65,8 +68,8 @@ static int list_sets(struct rw_ctx *ctx, const struct rw_flat *flat, const struc
     return RW_OK;
 }
 
-/* Numbers the slots of a feature's sets from entry i on and stores them in the nodes. Returns
- * the first entry of the next feature. */
+/* Numbers the slots of a feature's sets, which begin at element i of by_set, from *slot on, and
+ * stores them in the nodes. Returns the first element of the next feature. */
 static uint64_t number_sets(struct rw_flat *flat, struct numbering *numbering, uint32_t feature,
                             uint64_t i, uint32_t *slot)
 {
@@ -82,8 +85,8 @@ static uint64_t number_sets(struct rw_flat *flat, struct numbering *numbering, u
     return i;
 }
 
-/* Returns the number of words of the widest set. If the caller encoded the categories, the number
- * is large enough for all of them. */
+/* Returns how many 32-bit words the widest set needs. Without a vocabulary, as when the caller
+ * passes codes, a set may have any code. */
 static uint32_t most_set_words(const struct rw_categories *categories,
                                const struct numbering *numbering)
 {
@@ -97,6 +100,7 @@ static uint32_t most_set_words(const struct rw_categories *categories,
     return most;
 }
 
+/* Makes the slots. */
 static int number_features(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
                            struct numbering *numbering)
 {
@@ -230,8 +234,8 @@ int rw_flat_threads(const struct rw_ctx *ctx, const struct rw_flat *flat)
 
 /* ---- thresholds ---- */
 
-/* Sorts the keys, moves the distinct ones to the front and returns their number. scratch: [n],
- * not needed up to FEW. */
+/* Sorts the keys, moves the distinct ones to the front and returns their number. scratch: [n]; may
+ * be NULL if n is at most FEW. */
 static uint32_t sort_keys(uint32_t *key, uint32_t *scratch, size_t n)
 {
     enum { FEW = 128 };
@@ -282,8 +286,9 @@ int rw_thresholds_init(struct rw_ctx *ctx, struct rw_arena *arena, struct rw_thr
 #define HALF_BLOCK 0.6
 
 /* Returns how many documents, counted from the first, are scored in packed form. The others are
- * scored one at a time. All whole blocks are packed. The rest is scored without the packed form, as
- * half a block or as a whole block, whichever should be fastest. */
+ * scored one at a time. If the scorer has both forms, all whole blocks are packed. The rest is
+ * scored one at a time, or half a block or a whole block of it is packed, whichever should be
+ * fastest. */
 static uint32_t packed_docs(const struct rw_scorer *scorer, uint32_t n_docs)
 {
     const uint32_t rest = n_docs % RW_PACKED_DOCS;
@@ -402,13 +407,12 @@ double rw_scorer_probability(const struct rw_scorer *scorer, double score)
     return rw_score_map_of(&scorer->map, score);
 }
 
-/* ---- all nodes ---- */
+/* ---- struct rw_lanes ---- */
 
-/* Nanoseconds of one thread of a server of 2024: per node of a group, with AVX2 also for each 16
- * columns; and per column. */
-#define NODE_NS            2.5
-#define NODE_TABLE_NS_AVX2 0.7
-#define COLUMN_NS          1.5
+/* Nanoseconds of one thread of a server of 2024. */
+#define NODE_NS            2.5 /* per node of a group */
+#define NODE_TABLE_NS_AVX2 0.7 /* with AVX2, per node of a group and each 16 columns */
+#define COLUMN_NS          1.5 /* per column */
 
 enum { MOST_NODES = 1 << 20 }; /* nodes of all groups: 256 MiB; leaves then have 32-bit numbers */
 
@@ -419,8 +423,8 @@ static uint32_t leaves_of(const struct rw_flat *flat, int32_t tree)
 
 /* ---- expected time ---- */
 
-/* Returns the function for an instruction set, or NULL. table_ns: nanoseconds per node for each
- * 16 columns. */
+/* Returns the function for an instruction set, or NULL if it has no function. *table_ns:
+ * nanoseconds per node and each 16 columns. */
 static rw_lanes_fn function_of(enum rw_isa isa, double *table_ns)
 {
     *table_ns = 0.0;
@@ -435,8 +439,8 @@ static rw_lanes_fn function_of(enum rw_isa isa, double *table_ns)
     return NULL;
 }
 
-/* Returns the nodes of all groups, padded to the largest tree of each group; 0 if a tree is too
- * large. */
+/* Returns the number of struct rw_lanes_node of all groups. A group has as many as its largest tree
+ * has nodes. Returns 0 if a tree is too large. */
 static uint64_t count_nodes(const struct rw_flat *flat)
 {
     uint64_t n = 0;
@@ -490,8 +494,9 @@ static int count_columns(struct maker *m)
     return 1;
 }
 
-/* Makes the blocks of thresholds of all columns. A search continues after the last pivot below a
- * value, so a block follows each threshold that is a pivot. */
+/* Makes the pivots and the blocks of thresholds of all columns. A pivot is the last threshold of
+ * its block. A search continues in the block after the last pivot below the value, so there is a
+ * block after each pivot. */
 static int make_columns(struct rw_ctx *ctx, struct maker *m)
 {
     struct rw_lanes *l = m->lanes;
@@ -524,8 +529,8 @@ static int make_columns(struct rw_ctx *ctx, struct maker *m)
 
 /* ---- trees ---- */
 
-/* Writes a tree's nodes: each before the nodes below it, and its left side before its right
- * side. */
+/* Writes a tree's nodes to the tree's lane, each before the nodes below it, and its left side
+ * before its right side. Writes the leaves from left to right. */
 static void put_tree(const struct maker *m, int32_t tree, struct rw_lanes_node *to,
                      uint64_t *missing_left, float *leaf)
 {
@@ -623,7 +628,7 @@ static int is_any_order(const struct rw_flat *flat)
     return sum < ldexp(1.0, unit + 52);
 }
 
-/* Makes the form. Returns 1 if it is done; 0: the model cannot have this form. */
+/* Makes struct rw_lanes. Returns 1 if it is done; 0: the model cannot have this form. */
 static int make_lanes(struct rw_ctx *ctx, struct rw_lanes *l, const struct rw_flat *flat,
                       uint64_t n_nodes)
 {
@@ -660,7 +665,7 @@ int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa
     return RW_OK;
 }
 
-/* ---- walking ---- */
+/* ---- struct rw_single without lanes ---- */
 
 /* Nanoseconds of one thread of a server of 2024 for a document to pass a node, in a model that
  * fits the caches. */
@@ -674,9 +679,8 @@ enum {
 
 /* ---- making ---- */
 
-/* Orders a tree's nodes and leaves by levels. queue: [2 * leaves - 1], written, the node or leaf
- * of each entry; level: scratch of the same size. Returns the depth, or -1 if a child is too far
- * away. */
+/* Writes a tree's nodes and leaves to `to`, by levels. queue, level: [2 * leaves - 1] scratch.
+ * Returns the depth, or -1 if a child is too far away from its parent. */
 static int32_t order_tree(const struct rw_flat *flat, int32_t tree, struct rw_single_node *to,
                           int32_t *queue, int32_t *level)
 {
@@ -702,7 +706,8 @@ static int32_t order_tree(const struct rw_flat *flat, int32_t tree, struct rw_si
     return level[n - 1];
 }
 
-/* Makes the form. Returns 1 if it is done; 0: the model cannot have this form. */
+/* Makes the arrays of struct rw_single. Returns 1 if it is done; 0: the model cannot have this
+ * form. */
 static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *flat)
 {
     const size_t n_trees = (size_t)flat->n_trees;
@@ -718,7 +723,7 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(s), s->steps, n_groups));
     RW_TRY(RW_NEW_RAW(ctx, queue, 4 * most));
     for (int32_t first = 0; first < flat->n_trees; first += RW_SINGLE_TREES) {
-        /* depth * RW_SINGLE_TREES + tree; trees of similar depths are walked together */
+        /* depth * RW_SINGLE_TREES + tree, to sort by depth: those walked together are similar */
         uint32_t start[RW_SINGLE_TREES];
         const int32_t rest = flat->n_trees - first;
         const int32_t n = rest < RW_SINGLE_TREES ? rest : RW_SINGLE_TREES;

@@ -1,7 +1,7 @@
 /* A model prepared for scoring (rankwood_score.h, rankwood.h). It has several forms, and the
  * scorer uses the one that is expected to be fastest. rw_flat serves the plain walk, rw_packed
  * serves blocks of documents, and rw_single and rw_lanes serve one document at a time. Data sets
- * may also be scored on a device. */
+ * may also be scored on a GPU (rw_device_scorer). shap.c uses the flat form, too. */
 #pragma once
 
 #include "base/bits.h"
@@ -17,33 +17,33 @@ struct rw_lanes;
 struct rw_packed_job;
 struct rw_packed_ops;
 
-/* The first trees of a model in the form that scoring reads. Nodes of 16 bytes are stored tree
- * after tree, leaves are in one array, and features are numbered by slots. The model may be
- * freed. */
+/* The first trees of a model in the form that scoring reads. The nodes of all trees are in one
+ * array, tree after tree, and so are the leaves. Values of a document are numbered by slots: one
+ * for each feature that is compared with thresholds, and one for each set of categories. The model
+ * may be freed. */
 struct rw_flat {
     struct rw_arena arena; /* owns all arrays */
     int32_t n_trees;
     float absent;                  /* value of an absent feature, 0 or NaN */
     struct rw_column_rule columns; /* the columns that data must fit */
     uint32_t n_used;               /* number of slots */
-    uint32_t *feature; /* [n_used] feature ids, ascending; a slot is an index here; each set of
-                          categories has a separate slot */
+    uint32_t *feature;         /* [n_used] feature id of each slot, ascending, with repetitions */
     struct rw_walk_node *node; /* [first_node[n_trees]] */
     float *leaf;               /* [first_leaf[n_trees]] */
     uint64_t *first_node;      /* [n_trees + 1] index of a tree's first node */
     uint64_t *first_leaf;      /* [n_trees + 1] index of a tree's first leaf */
-    uint32_t most_leaves;      /* of the largest tree */
+    uint32_t most_leaves;      /* leaves of the largest tree */
     /* Categorical splits. Each distinct set of codes has a slot, whose value is 0 for a category
      * in the set and 1 for others. A node compares it with 1/2 like any other value. */
     struct rw_categories categories; /* a copy of the model's; owned */
     uint32_t *set_of; /* [n_used] 1 + index of the slot's set, 0: a plain value; NULL: no slot has a
                          set */
     uint32_t n_sets;
-    uint32_t set_words; /* words per set, for the feature with the most categories */
+    uint32_t set_words; /* 32-bit words per set, as many as the feature with most codes needs */
     uint32_t *set_word; /* [n_sets][set_words] */
 };
 
-/* Returns a slot's value from the code of the feature's category, or from the feature's value. */
+/* Returns a slot's value from the feature's value, in which a category is its code. */
 static inline float rw_flat_of_code(const struct rw_flat *flat, uint32_t slot, float value)
 {
     return flat->set_of && flat->set_of[slot]
@@ -51,7 +51,8 @@ static inline float rw_flat_of_code(const struct rw_flat *flat, uint32_t slot, f
                               value)
                : value;
 }
-/* Returns a slot's value from a row, in which a category is a whole number. */
+/* Returns a slot's value from the feature's value, in which a category is its number in the
+ * data. */
 float rw_flat_of_row(const struct rw_flat *flat, uint32_t slot, float value);
 
 /* Makes the flat form of the first n_trees trees; 0: all. RW_ERR_ARGUMENT: the model has fewer.
@@ -60,8 +61,7 @@ int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model
                  int n_trees);
 void rw_flat_release(struct rw_flat *flat); /* accepts any struct that was zeroed first */
 
-/* Returns 1 if the slot is the first one of its feature. Each set of a feature's categories has
- * a separate slot. */
+/* Returns 1 if the slot is the first one of its feature. */
 static inline int rw_flat_is_next_feature(const struct rw_flat *flat, uint32_t slot)
 {
     return slot == 0 || flat->feature[slot] != flat->feature[slot - 1];
@@ -85,30 +85,33 @@ struct rw_rows {
 double rw_flat_score(const struct rw_flat *flat, const float *values, size_t n_values,
                      uint32_t first);
 
-/* Returns the expected number of nodes that a document passes in all trees, to estimate times. A
- * tree of n leaves grown best-first is deeper than log2(n). */
+/* Estimates the number of nodes that a document passes in all trees, to estimate times. A tree of
+ * n leaves grown best-first is deeper than log2(n). */
 double rw_flat_steps(const struct rw_flat *flat);
-double rw_flat_tree_steps(double n_leaves); /* the same for one tree */
-/* Returns the number of threads among which to divide the trees while another form of the model
- * is made. */
+double rw_flat_tree_steps(double n_leaves); /* the estimate for one tree */
+/* Returns the number of threads that should divide the trees among them while another form of the
+ * model is made. ctx NULL: 1. */
 int rw_flat_threads(const struct rw_ctx *ctx, const struct rw_flat *flat);
 
 /* ---- distinct thresholds by column, which give the number of thresholds below a value ---- */
 
-/* A node's column is its slot >> shift. With shift 0, a feature has a column for each direction
+/* The column of a node is node.slot >> shift. With shift 0, a slot has a column for each direction
  * of missing values; with 1, it has one for both. */
 struct rw_thresholds {
     uint32_t n_columns; /* columns, including some that may have no nodes */
     int shift;
     uint64_t *first; /* [n_columns + 1] index in `key` of a column's first threshold */
     uint32_t *n;     /* [n_columns] number of distinct thresholds */
-    uint32_t *key; /* keys of the thresholds by column, which sort like them; 0 and -0 are equal */
+    /* rw_threshold_key of the thresholds by column, distinct and ascending in each. After the n
+     * keys of a column there may be a gap. */
+    uint32_t *key;
 };
 
 /* Computes the thresholds; the arrays are in the arena. */
 int rw_thresholds_init(struct rw_ctx *ctx, struct rw_arena *arena, struct rw_thresholds *thresholds,
                        const struct rw_flat *flat, int shift);
 
+/* Returns a number that has the same order as the threshold. 0 and -0 are equal. */
 static inline uint32_t rw_threshold_key(float threshold)
 {
     return rw_key_of_float(threshold == 0.0f ? 0.0f : threshold);
@@ -130,30 +133,32 @@ static inline uint32_t rw_threshold_of(const struct rw_thresholds *thresholds,
                             rw_threshold_key(node->cut));
 }
 
-/* Walks down every tree for one of three results; the other two arguments are NULL. scores:
- * [n_docs], written. leaves: [n_docs][n_trees], written. counts: [leaves of all trees], each of
- * them increased by the number of its documents. */
+/* Walks down every tree with each document of a data set, for one of three results; the other two
+ * arguments are NULL. scores: [n_docs], written. leaves: [n_docs][n_trees], written. counts:
+ * [leaves of all trees], each increased by the number of documents that reach the leaf. */
 int rw_flat_walk(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
                  double *scores, int32_t *leaves, uint32_t *counts);
 
-/* Returns in *out the data's columns by slot, [n_used]; NULL for features that the data lacks.
- * Columns of categorical features have codes, for rw_flat_of_code, and are stored in the same
- * allocation after the array. The caller owns it (rw_mem_free); other columns belong to the data
- * set. */
+/* Returns in *out: [n_used] the data's column of each slot, NULL if the data lacks the feature. The
+ * caller owns the array (rw_mem_free). Columns of categorical features have codes, for
+ * rw_flat_of_code, and are stored after the array in the same allocation. Other columns belong to
+ * the data set. */
 int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
                     const struct rw_dataset *dataset, const struct rw_column ***out);
-/* Writes the values of documents [begin, end) by row: [end - begin][n_used]. scratch: [end -
- * begin]. */
+/* Writes the values of documents [begin, end) by slot to rows: [end - begin][n_used]. scratch: [end
+ * - begin]. */
 void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *columns,
                     uint32_t begin, uint32_t end, float *rows, float *scratch);
 
-/* Computes the Gauss-Legendre rule over [0, 1], which is exact for polynomials up to degree 2 n
- * - 1. point, weight: [n], written. (shap.c) */
+/* Computes the Gauss-Legendre rule over [0, 1] with n points, which is exact for polynomials up to
+ * degree 2 n - 1. point, weight: [n], written. (shap.c) */
 void rw_gauss_legendre(uint32_t n, double *point, double *weight);
 
-/* A model prepared for scoring many documents on the CPU, 128 at a time.
+/* ---- many documents on the CPU, in blocks of 128 ---- */
+
+/* The packed form.
  *
- * A column is a feature with a direction of missing values. Its distinct thresholds are sorted,
+ * A column is a slot with a direction of missing values. Its distinct thresholds are sorted,
  * and a value's code is the number of thresholds below it. So value <= threshold j is equivalent
  * to code <= j. A missing value's code is 0 if missing goes left, and the number of thresholds
  * if it goes right. Codes therefore decide as rw_walk does, and they are small integers: one
@@ -165,55 +170,57 @@ void rw_gauss_legendre(uint32_t n, double *point, double *weight);
  * the right child plus the number of leaves of the left child. There are no branches, and with
  * vectors 64 documents of a node take one comparison and one addition. (QuickScorer, Lucchese et
  * al. 2015, also evaluates all nodes, and removes unreachable leaves from a set; a number takes
- * fewer bits.) A tree of many leaves is walked by code, several documents in parallel. Nodes of
- * two leaves, a third of all nodes, are first and have separate code, because they load nothing
- * from below. */
+ * fewer bits.) Nodes of two leaves, about a third of all nodes, are first and have separate code,
+ * because they load nothing from below. A tree of many leaves is walked by comparing codes, several
+ * documents in parallel. */
 
 enum {
-    RW_PACKED_DOCS = 128, /* documents per block; a block's codes of a column are adjacent */
-    RW_PACKED_HALF = 64,
-    RW_PACKED_PIVOTS =
-        32,            /* pivots per column, evenly spaced among its thresholds, compared first */
-    RW_PACKED_TOP = 5, /* log2 of RW_PACKED_PIVOTS */
-    RW_PACKED_BUFFERS = 20, /* buffers of leaf numbers of nodes that wait for their parents */
-    RW_PACKED_LAST =
-        128, /* buffers of nodes of two leaves; further such nodes are handled like other nodes */
-    RW_PACKED_SMALL = 32 /* leaves are padded to this number */
+    RW_PACKED_DOCS = 128,  /* documents per block; a block's codes of a column are adjacent */
+    RW_PACKED_HALF = 64,   /* documents of half a block, which is faster if no more are needed */
+    RW_PACKED_PIVOTS = 32, /* pivots per column, evenly spaced among its thresholds */
+    RW_PACKED_TOP = 5,     /* log2 of RW_PACKED_PIVOTS */
+    /* A buffer has a leaf number for each document of a block. */
+    RW_PACKED_BUFFERS = 20, /* buffers of nodes that wait for their parents, and one of zeros */
+    RW_PACKED_LAST = 128,   /* buffers of nodes of two leaves; more such nodes count as others */
+    RW_PACKED_SMALL = 32    /* a tree's leaves are padded to a multiple of this number */
 };
 
 struct rw_packed_column {
-    uint32_t slot; /* slot in the flat model */
-    uint32_t n_cuts;
-    uint32_t missing;   /* code of a missing value */
-    uint32_t levels;    /* levels of the search: 2^levels > n_cuts; at least RW_PACKED_TOP */
-    uint64_t first_cut; /* [RW_PACKED_PIVOTS] pivots, the first one unused; [2^levels] thresholds if
-                           that is more; infinity after the last threshold */
+    uint32_t slot;    /* slot in the flat model */
+    uint32_t n_cuts;  /* number of distinct thresholds */
+    uint32_t missing; /* code of a missing value */
+    uint32_t levels;  /* steps of the binary search: 2^levels > n_cuts; at least RW_PACKED_TOP */
+    /* Index in `cut` of struct rw_packed. There are RW_PACKED_PIVOTS pivots, the first of which is
+     * unused. If levels is above RW_PACKED_TOP, 2^levels thresholds follow. Both end with
+     * infinities. */
+    uint64_t first_cut;
 };
 
-/* A node of a tree that is evaluated as a whole. left, right and to: buffers, as offsets in
- * bytes. */
+/* A node of a tree that is evaluated as a whole. */
 struct rw_packed_node {
-    uint32_t column; /* offset in bytes of its codes within the block's codes */
+    uint32_t column; /* offset in bytes of the column's codes within the block's codes */
     uint32_t cut;    /* largest code that goes left; repeated to fill the word, like `skip` */
     uint32_t skip;   /* leaves below the left child */
+    /* The buffers of the children, and the buffer into which the node's leaf numbers are written,
+     * as offsets in bytes. */
     uint16_t left, right, to;
 };
 
 /* A node or a leaf of a tree that is walked. */
 struct rw_packed_step {
-    uint32_t column;
-    uint32_t cut;  /* for a leaf: all codes go left */
-    uint32_t left; /* the left child, a step of the tree; the right child is the next step; for a
-                      leaf: itself */
-    uint32_t leaf; /* number of the leaf in the tree */
+    uint32_t column; /* as in struct rw_packed_node */
+    uint32_t cut;    /* largest code that goes left; UINT32_MAX for a leaf */
+    uint32_t left;   /* index of the left child among the tree's steps, after which the right child
+                        follows; for a leaf: its own index */
+    uint32_t leaf;   /* for a leaf: its number in the tree */
 };
 
 struct rw_packed_tree {
-    uint64_t first; /* index of its first node or step */
-    uint64_t first_leaf;
+    uint64_t first;      /* index of its first node or step in `node` or `step` */
+    uint64_t first_leaf; /* index of its first leaf in `leaf` */
     uint32_t n_leaves;
-    uint32_t n_last; /* number of nodes of two leaves, which are first; the root does not count */
-    uint32_t walked;
+    uint32_t n_last; /* number of first nodes that have two leaves and an RW_PACKED_LAST buffer */
+    uint32_t walked; /* 1: it is walked and has steps; 0: it is evaluated as a whole */
 };
 
 struct rw_packed {
@@ -225,14 +232,13 @@ struct rw_packed {
     int32_t n_trees;
     int32_t n_batches;
     struct rw_packed_column *column; /* [n_columns]; all arrays are in its arena (base/mem.h) */
-    float *cut;                      /* see first_cut */
-    struct rw_packed_node
-        *node; /* nodes of all trees that are not walked, in the order of evaluation */
-    struct rw_packed_step *step;
-    struct rw_packed_tree *tree; /* [n_trees] */
-    int32_t *batch; /* [n_batches + 1] first tree of each batch; a block's codes go through one
-                       batch at a time */
-    float *leaf;    /* from left to right; for a walked tree, in the tree's numbering */
+    float *cut;                      /* of all columns: see first_cut */
+    struct rw_packed_node *node;     /* of all trees that are not walked, in order of evaluation */
+    struct rw_packed_step *step;     /* of all trees that are walked, by levels in each */
+    struct rw_packed_tree *tree;     /* [n_trees] */
+    int32_t *batch; /* [n_batches + 1] first tree of each batch of trees, then n_trees; all blocks
+                       go through one batch before the next */
+    float *leaf; /* of all trees, from left to right; of a walked tree, in the tree's numbering */
 };
 
 /* Makes the packed form. *out is NULL, without a failure, if the model cannot be packed: a
@@ -258,9 +264,9 @@ struct rw_packed_width {
      * value and NaN is missing. */
     void (*encode)(const struct rw_packed *packed, const struct rw_packed_column *column,
                    const float *values, void *codes);
-    /* Adds trees [first, end) to score [RW_PACKED_DOCS]. Only the first n_docs scores are
-     * needed; if they are at most half of the block, it is faster. All arrays except `score` are
-     * 64-byte aligned. */
+    /* Adds the leaves of trees [first, end) to score [RW_PACKED_DOCS]. Only the first n_docs scores
+     * are needed; with at most RW_PACKED_HALF it is faster. All arrays except `score` are 64-byte
+     * aligned. */
     void (*add)(const struct rw_packed *packed, int32_t first, int32_t end, const void *codes,
                 void *buffers, double *score, uint32_t n_docs);
 };
@@ -269,8 +275,7 @@ struct rw_packed_width {
  * two. */
 struct rw_packed_ops {
     const char *name;
-    uint32_t
-        most[2]; /* maximum leaves of a tree that is evaluated as a whole; larger ones are walked */
+    uint32_t most[2]; /* most leaves of a tree that is evaluated as a whole, by width of codes */
     double column_ns; /* approximate nanoseconds per document to encode one column */
     double node_ns;   /* nanoseconds per document and evaluated node, with codes of one byte */
     const struct rw_packed_width *width[2];
@@ -281,8 +286,8 @@ const struct rw_packed_ops *rw_packed_ops(enum rw_isa isa);
 extern const struct rw_packed_width rw_packed_plain_8, rw_packed_plain_16, rw_packed_avx2_8,
     rw_packed_avx2_16, rw_packed_avx512_8, rw_packed_avx512_16;
 
-/* Walks down a tree for at least the first n_docs documents of a block. It is the same for all
- * instruction sets. */
+/* Walk down a tree with at least the first n_docs documents of a block, and add the leaves to
+ * score. The names end in the bits of a code. All instruction sets use these functions. */
 void rw_packed_walk_8(const struct rw_packed *packed, const struct rw_packed_tree *tree,
                       const void *codes, double *score, uint32_t n_docs);
 void rw_packed_walk_16(const struct rw_packed *packed, const struct rw_packed_tree *tree,
@@ -292,29 +297,30 @@ void rw_packed_walk_16(const struct rw_packed *packed, const struct rw_packed_tr
 int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
                      const struct rw_dataset *dataset, double *scores);
 
+/* Scores rows. ctx NULL: uses only the calling thread. scores: [n_docs], written. */
 int rw_packed_rows(struct rw_ctx *ctx, const struct rw_packed *packed, const struct rw_rows *rows,
                    double *scores);
 
-/* Scores lines that are not yet a data set, in the calling thread. The model has no categorical
- * features. */
+/* Scores lines of text that were read but are not yet a data set, in the calling thread. The model
+ * has no categorical features. */
 int rw_packed_lines(const struct rw_packed *packed, const struct rw_builder *lines, double *scores);
 
-/* Returns, before a model is packed, the expected nanoseconds per document in one thread, and of
- * packing. */
+/* Estimate, before a model is packed, the nanoseconds of one thread to score a document in packed
+ * form, and to pack the model. */
 double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *ops);
 double rw_packed_make_ns(const struct rw_flat *flat);
 
 /* ---- blocks of documents from rows or data sets (packed.c, device_scorer.c) ---- */
 
-/* Memory of a thread. */
+/* Memory of a thread. n_blocks, more_values: as in struct rw_packed_job. */
 struct rw_packed_room {
-    char *codes; /* [n_blocks][codes] */
-    char *buffers;
+    char *codes;   /* [n_blocks][rw_packed_codes_bytes] */
+    char *buffers; /* [rw_packed_buffers_bytes] */
     double *score; /* [n_blocks][RW_PACKED_DOCS] */
     float *value;  /* [n_blocks * RW_PACKED_DOCS + more_values] */
 };
 
-/* Encodes documents [begin, end), at most n_blocks blocks. */
+/* Writes the codes of documents [begin, end), at most n_blocks blocks, to room->codes. */
 typedef void rw_packed_encode_fn(const struct rw_packed_job *job, uint32_t begin, uint32_t end,
                                  const struct rw_packed_room *room);
 
@@ -325,23 +331,21 @@ typedef void rw_packed_transpose_fn(const struct rw_packed_job *job, uint32_t be
 
 struct rw_packed_job {
     const struct rw_packed *packed; /* borrowed, as all pointers here */
-    rw_packed_encode_fn *encode;    /* reads the next field */
-    const struct rw_column *
-        *column; /* [n_used] columns by slot; NULL: the data lacks the feature */
-    rw_packed_transpose_fn
-        /* NULL, unless `encode` is rw_packed_encode_transposed. It reads rows or lines: */
-        *transpose;
-    const struct rw_rows *rows;     /* rows */
-    const struct rw_builder *lines; /* lines */
-    size_t more_values;             /* values that `encode` needs in addition to one per document */
+    rw_packed_encode_fn *encode;    /* reads `column`, or calls `transpose` */
+    /* for data sets: [n_used] columns by slot; an element is NULL if the data lacks the feature */
+    const struct rw_column **column;
+    rw_packed_transpose_fn *transpose; /* reads `rows` or `lines`; NULL for data sets */
+    const struct rw_rows *rows;        /* NULL for data sets and lines */
+    const struct rw_builder *lines;    /* NULL for data sets and rows */
+    size_t more_values; /* values that `encode` needs in addition to one per document */
     /* ---- set by rw_packed_run ---- */
 
-    uint32_t n_blocks; /* blocks that are encoded together */
-    size_t room_bytes; /* per thread */
+    uint32_t n_blocks; /* blocks that a thread encodes together */
+    size_t room_bytes; /* of a struct rw_packed_room, per thread */
     char *room;        /* [n_threads][room_bytes] */
 };
 
-/* Encodes after transposing a block; it needs n_used * RW_PACKED_DOCS more values. */
+/* Transposes each block and then encodes it. more_values must be n_used * RW_PACKED_DOCS. */
 rw_packed_encode_fn rw_packed_encode_transposed;
 /* Runs the job. scores: [n_docs], written. ctx NULL: uses only the calling thread. */
 int rw_packed_run(struct rw_ctx *ctx, struct rw_packed_job *job, uint32_t n_docs, double *scores);
@@ -354,15 +358,15 @@ struct rw_scorer {
     /* For data sets (device_scorer.c). Documents are walked until packing the model would have
      * saved time for those so far. So the choice costs at most twice the time of the better form,
      * however many documents follow. */
-    double walked_ns; /* expected time of the walks so far, in one thread */
-    int settled;
+    double walked_ns; /* expected time of the walks so far, divided by the number of threads */
+    int settled;      /* 1: the choice between walking and packing is made */
     struct rw_device_scorer *device; /* owned; NULL: the CPU */
-    int is_auto;                     /* the caller left the choice of the device open */
-    int undecided;                   /* auto: it is not yet decided whether a GPU is worthwhile */
-    double cpu_ms;                   /* auto: expected time of all runs so far on the CPU */
+    int is_auto;                     /* 1: the caller left the choice of the device open */
+    int undecided; /* is_auto, and it is not yet decided whether a GPU is worthwhile */
+    double cpu_ms; /* if undecided: expected time of all runs so far on the CPU */
 };
 
-/* Makes everything except `packed`. */
+/* Makes a scorer without the packed form and without a device. n_trees: 0 for all. */
 int rw_scorer_make(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                    struct rw_scorer **out);
 
@@ -371,48 +375,50 @@ int rw_scorer_make(struct rw_ctx *ctx, const struct rw_model *model, int n_trees
  * call. Valid until the next call with the scorer. (device_scorer.c) */
 const struct rw_packed *rw_scorer_packed(struct rw_ctx *ctx, struct rw_scorer *scorer,
                                          uint32_t n_docs);
-/* Returns the device of the last run, or the first device of the next one: "cpu" or "cuda". */
+/* Returns "cpu" or "cuda": the device of the last run, or before any run, the device on which the
+ * scorer was opened ("cpu" for auto). */
 const char *rw_scorer_device(const struct rw_scorer *scorer);
 
 /* ---- one document at a time on the CPU ---- */
 
 /* A document is scored in the faster of two ways. One evaluates all nodes (struct rw_lanes). The
- * other walks several trees in parallel without branches: a leaf is a node that leads to itself.
+ * other (struct rw_single) walks several trees in parallel without branches: a leaf is a node that
+ * leads to itself.
  * A missing value becomes the infinity that takes the node's direction at every threshold. So
  * each feature has two values, one per direction of missing values. */
 
-/* Evaluates all nodes of 64 trees in parallel. Each tree has a lane of one byte.
+/* struct rw_lanes evaluates all nodes of 64 trees in parallel. Each tree has a lane, which is one
+ * byte of a vector.
  *
- * A column is a feature with up to RW_LANES_CUTS of its distinct thresholds, sorted. The
- * document's code of a column is the number of its thresholds below the value, so value >
- * threshold j is equivalent to code > j. A tree's leaves are numbered from left to right. A lane
- * contains the leftmost leaf that the document can still reach, 0 at first. Take a node that
- * splits the leaves [start, end) at `right`, after all nodes above it. It is on the document's
- * path if and only if the lane contains `start`. If the path has left this subtree to the right,
- * the lane has a larger value. If it has left to the left, the lane has a smaller value until
- * the end. So a node takes two comparisons of bytes and a masked move. There are no branches,
- * and the last value of a lane is the document's leaf.
+ * A column is a feature with up to RW_LANES_CUTS of its distinct thresholds, sorted. A feature with
+ * more thresholds has several columns. The document's code of a column is the number of its
+ * thresholds below the value, so value > threshold j is equivalent to code > j. A tree's leaves are
+ * numbered from left to right. A lane contains the leftmost leaf that the document can still reach,
+ * 0 at first. Take a node that splits the leaves [start, end) at `right`, after all nodes above it.
+ * It is on the document's path if and only if the lane contains `start`. If the path has left this
+ * subtree to the right, the lane has a larger value. If it has left to the left, the lane has a
+ * smaller value until the end. So a node takes two comparisons of bytes and a masked move. There
+ * are no branches, and the last value of a lane is the document's leaf.
  *
  * (QuickScorer, Lucchese et al. 2015, also evaluates nodes in a different order and removes
  * leaves from a set. RapidScorer, Ye et al. 2018, does so for many documents. Here the set is a
  * number, and the lanes are trees.) */
 enum {
     RW_LANES = 64,          /* trees in parallel */
-    RW_LANES_COLUMNS = 256, /* maximum, since a byte is a column's index */
-    RW_LANES_CUTS = 254,    /* maximum per column */
-    RW_LANES_LEAVES = 256,  /* maximum per tree */
+    RW_LANES_COLUMNS = 256, /* most columns, since a byte is a column's index */
+    RW_LANES_CUTS = 254,    /* most thresholds per column */
+    RW_LANES_LEAVES = 256,  /* most leaves per tree */
     RW_LANES_MISSING = 255, /* code of a missing value */
-    RW_LANES_PIVOTS =
-        16 /* every 16th threshold of a column, and the number of thresholds per block */
+    RW_LANES_PIVOTS = 16    /* thresholds per block, and pivots (blocks) per column */
 };
 
-/* Node n of each tree of a group; nodes follow those above them. Lanes without a node are all 0,
- * which leaves a lane of 0 as it is. */
+/* Node n of each tree of a group of RW_LANES trees. A tree's nodes follow those above them. In a
+ * lane whose tree has fewer nodes, all members are 0, which does not change the lane. */
 struct rw_lanes_node {
-    uint8_t column[RW_LANES];
-    uint8_t cut[RW_LANES]; /* index of its threshold in the column */
-    uint8_t start[RW_LANES];
-    uint8_t right[RW_LANES]; /* first leaf of the right side */
+    uint8_t column[RW_LANES]; /* index of the column */
+    uint8_t cut[RW_LANES];    /* index of the threshold in the column */
+    uint8_t start[RW_LANES];  /* first leaf below the node */
+    uint8_t right[RW_LANES];  /* first leaf of the right side */
 };
 
 /* Returns a document's score with one instruction set. */
@@ -421,28 +427,28 @@ typedef double (*rw_lanes_fn)(const struct rw_lanes *lanes, const float *values,
 
 struct rw_lanes {
     rw_lanes_fn score;
-    float absent;
+    float absent; /* value of an absent feature */
     int32_t n_trees;
     uint32_t n_groups; /* groups of RW_LANES trees */
     uint32_t n_columns;
     int any_order; /* 1: all partial sums of leaves are exact, so any order gives the same sum */
-    uint32_t *feature; /* [n_columns] feature ids, ascending; all arrays are in its arena, 64-byte
-                          aligned */
+    uint32_t *feature; /* [n_columns] feature id of each column, ascending, with repetitions; all
+                          arrays are in its arena, 64-byte aligned */
     float *pivot; /* [n_columns][RW_LANES_PIVOTS] the last threshold of each block, or infinity */
-    uint32_t *first_cut; /* [n_columns] index in `cut` */
-    float *cut;          /* blocks of RW_LANES_PIVOTS; infinity after a column's last threshold */
+    uint32_t *first_cut; /* [n_columns] index in `cut` of the column's first threshold */
+    float *cut; /* blocks of RW_LANES_PIVOTS thresholds; infinity after a column's last threshold */
     struct rw_lanes_node *node; /* [first_node[n_groups]] */
-    uint64_t *missing_left;     /* for each element of `node`, one bit per lane */
-    uint32_t *first_node;       /* [n_groups + 1] */
-    uint32_t *first_leaf; /* [n_groups][RW_LANES] index in `leaf`; a lane without a tree has a leaf
-                             of 0 */
-    float *leaf;          /* from left to right */
+    uint64_t *missing_left;     /* [first_node[n_groups]] a bit per lane; 1: missing goes left */
+    uint32_t *first_node;       /* [n_groups + 1] index in `node` of a group's first node */
+    uint32_t *first_leaf; /* [n_groups][RW_LANES] index in `leaf`; a lane without a tree has one
+                             leaf with value 0 */
+    float *leaf;          /* of all trees, from left to right in each */
 };
 
-/* Makes the form. *out is NULL, without a failure, if the model has too many columns, nodes or
- * leaves, or no nodes. It is also NULL if `isa`, the instructions that may be used, is not
- * sufficient. The flat model is no longer needed. Free it with rw_result_free, like the other
- * forms. */
+/* Makes the form of a model without sets of categories. *out is NULL, without a failure, if the
+ * model has too many columns, nodes or leaves, or no nodes. It is also NULL if `isa`, the
+ * instructions that may be used, is not sufficient. The flat model is not needed afterwards. Free
+ * it with rw_result_free, like the other forms. */
 int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
                  struct rw_lanes **out);
 
@@ -454,10 +460,9 @@ double rw_lanes_score_avx512(const struct rw_lanes *lanes, const float *values, 
                              uint32_t first);
 
 enum {
-    RW_SINGLE_VALUES = 4096, /* at most two values per feature that the model uses, and one more */
+    RW_SINGLE_VALUES = 4096, /* most values: two per feature that the model uses, and one more */
     RW_SINGLE_TOGETHER = 16, /* trees that are walked in parallel */
-    RW_SINGLE_TREES =
-        64 /* trees whose leaves are found in any order and then added in tree order */
+    RW_SINGLE_TREES = 64     /* trees whose leaves are found in any order, then added in order */
 };
 
 struct rw_single_node {
@@ -472,10 +477,11 @@ struct rw_single {
     double doc_ns;              /* expected nanoseconds per document */
     struct rw_lanes *lanes; /* in its arena, as the arrays; if not NULL, it is used and the arrays
                                below do not exist */
-    struct rw_single_node *node;
-    uint32_t *root; /* [n_trees rounded up] index of the root in the order of work; 0 for padding */
-    uint8_t *tree_at; /* for each element of `root`, the tree's index among the RW_SINGLE_TREES */
-    uint8_t *steps;   /* depth of the deepest tree of each RW_SINGLE_TOGETHER */
+    struct rw_single_node *node; /* of all trees, by levels in each */
+    uint32_t *root;   /* [n_trees rounded up to RW_SINGLE_TOGETHER] index in `node` of the roots, in
+                         the order of walks; 0 for padding */
+    uint8_t *tree_at; /* for each element of `root`, the tree's index among its RW_SINGLE_TREES */
+    uint8_t *steps;   /* for each RW_SINGLE_TOGETHER elements of `root`, the deepest tree's depth */
 };
 
 /* Makes the form. isa: instructions that may be used. *out is NULL, without a failure, if the
@@ -485,18 +491,20 @@ int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa is
                   struct rw_single **out);
 
 /* Returns a document's score. values: [n_values] of features first, first + 1, and so on; NaN is
- * missing, and other features are absent. Several threads may call it at once. */
+ * missing, and other features are absent. Several threads may call this function at once. */
 double rw_single_score(const struct rw_single *single, const float *values, size_t n_values,
                        uint32_t first);
 
-/* Scoring of many documents on a device, with results identical on all devices. A document's
+/* ---- many documents on a GPU ---- */
+
+/* Scoring of data sets on a device, with results identical on all devices. A document's
  * leaves are found by rw_walk (model/model.h) and added in tree order, in double.
  *
  * To add a device: (1) fill a `struct rw_device_scorer_ops` as gpu/predict/predict_cuda.c does,
  * (2) declare its open function here, (3) add a row to the table in device_scorer.c. */
 
 struct rw_device_scorer_ops {
-    const char *name;
+    const char *name; /* "cuda" */
     void (*close)(struct rw_device_scorer *);
     /* Scores a data set. scores: [n_docs], written. RW_ERR_MEMORY: the device has too little
      * memory; the scorer remains usable. */
@@ -511,6 +519,6 @@ struct rw_device_scorer {
     const struct rw_flat *flat; /* borrowed */
 };
 
-/* Opens a GPU; `device` is its index. */
+/* Opens a GPU; `device` is its index. The caller closes *out by ops->close. */
 int rw_device_scorer_open_cuda(struct rw_ctx *ctx, const struct rw_flat *flat, int device,
                                struct rw_device_scorer **out);

@@ -13,7 +13,7 @@
  *     v (o_i - z_i) integral over t in [0, 1] of the product over j != i of ((1 - t) z_j + t o_j).
  *
  * The integral of t^k (1 - t)^m is the Shapley weight k! m! / (k + m + 1)!. The product is
- * a polynomial of t, and the Gauss-Legendre rule for n / 2 points is exact for n features.
+ * a polynomial of t. The Gauss-Legendre rule of n / 2 points, rounded up, is exact for n features.
  * Products of all leaves below a split are added up before they are divided by the split's
  * factor. So a tree takes leaves x points steps (the idea of Yu et al., "Linear TreeShap",
  * 2022). */
@@ -26,43 +26,43 @@
 
 enum {
     BLOCK_DOCS = 32,     /* documents per pass over a tree's edges */
-    MOST_ROOM = 1 << 25, /* doubles per thread */
-    RULE_STEPS = 100     /* iterations of Newton's method, which needs 3 to 6 */
+    MOST_ROOM = 1 << 25, /* most doubles per thread for products; deeper trees are refused */
+    RULE_STEPS = 100     /* most iterations of Newton's method, which needs 3 to 6 */
 };
 
 /* The edge that leads into a node or leaf. Edges are in the order of a walk, left before right. */
 struct edge {
-    double share;     /* z of the feature: product over all its edges from the root to here */
+    double share;     /* z of the feature: product of its edges' shares from the root to here */
     float cut;        /* threshold of the node above */
     float leaf;       /* value of the leaf, if the edge leads to one */
-    uint32_t slot;    /* from the node above: 2 * slot of the feature + (missing goes left) */
+    uint32_t slot;    /* of the node above: 2 * slot of the feature + (missing goes left) */
     uint32_t feature; /* index of the feature in the explainer's list */
     uint32_t above;   /* nearest edge above with the same feature; NO_EDGE: none above */
     uint32_t end;     /* the first edge after the subtree of this one */
-    uint32_t depth;   /* depth from 0 */
-    uint8_t is_left, is_leaf;
+    uint32_t depth;   /* 0: the node above is the root */
+    uint8_t is_left;  /* 1: the edge to the left child */
+    uint8_t is_leaf;  /* 1: the edge leads to a leaf */
 };
 #define NO_EDGE UINT32_MAX
 
 struct explained_tree {
-    uint64_t first;   /* index of its first edge; `above` and `end` count from there */
-    uint32_t n_edges; /* 0: the tree has one leaf */
-    uint32_t depth;
-    uint32_t
-        n_points;  /* points of the integration rule: at least half of the features on any path */
-    uint64_t rule; /* index of the rule in point and weight */
+    uint64_t first;    /* index of its first edge; `above` and `end` count from there */
+    uint32_t n_edges;  /* 0: the tree has one leaf */
+    uint32_t depth;    /* edges on the longest path */
+    uint32_t n_points; /* points of the rule: half of the most features on a path, rounded up */
+    uint64_t rule;     /* index of the rule's first point in point and weight */
 };
 
 /* The state of a struct rw_explainer, which is freed with it. All arrays are in its arena. */
 struct explainer {
-    struct rw_explainer shown;
-    struct rw_flat flat; /* owned */
+    struct rw_explainer shown; /* the public part, which rw_explainer_new returns */
+    struct rw_flat flat;       /* owned */
     uint32_t n_features;
-    uint32_t *feature;    /* [n_features] ids, ascending, without duplicates */
-    uint32_t *feature_of; /* [flat.n_used] index in `feature` of each slot */
-    struct edge *edge;
+    uint32_t *feature;           /* [n_features] ids, ascending, without duplicates */
+    uint32_t *feature_of;        /* [flat.n_used] index in `feature` of each slot */
+    struct edge *edge;           /* of all trees */
     struct explained_tree *tree; /* [flat.n_trees] */
-    double *point, *weight;      /* of all rules in use */
+    double *point, *weight;      /* of all rules in use, see make_rules */
     size_t room;                 /* doubles that a thread needs for the deepest tree's products */
     uint32_t most_edges;         /* edges of the largest tree */
 };
@@ -93,20 +93,21 @@ void rw_gauss_legendre(uint32_t n, double *point, double *weight)
 
 /* ---- trees as edges ---- */
 
+/* An edge that is yet to be opened. */
 struct pending {
     int32_t node; /* the node above the edge */
     uint32_t depth;
     int is_left;
 };
 
-/* Scratch memory to prepare one tree. */
+/* Scratch memory to prepare one tree. An edge is open while the walk is in its subtree. */
 struct making {
-    const double *leaf_count;   /* of the tree */
-    double *node_count;         /* [nodes] */
+    const double *leaf_count;   /* [leaves] cover of each leaf of the tree, in documents */
+    double *node_count;         /* [nodes] cover of each node */
     const uint32_t *feature_of; /* of the explainer */
-    uint32_t *last;             /* [n_features] lowest open edge with the feature */
-    uint32_t *open;             /* [leaves] open edges from the root down */
-    uint32_t *n_distinct;    /* [leaves] number of distinct features in the open edges up to each */
+    uint32_t *last;             /* [n_features] lowest open edge with the feature; NO_EDGE: none */
+    uint32_t *open;             /* [n_open] open edges from the root down, by depth */
+    uint32_t *n_distinct;    /* [n_open] number of distinct features in the open edges up to each */
     struct pending *pending; /* [leaves + 1] */
     uint32_t n_open;
 };
@@ -116,6 +117,7 @@ static double count_of(const struct making *making, int32_t child)
     return child < 0 ? making->leaf_count[~child] : making->node_count[child];
 }
 
+/* Closes the open edges from this depth on. end: the next edge. */
 static void close_edges(struct making *making, struct edge *edges, uint32_t depth, uint32_t end)
 {
     while (making->n_open > depth) {
@@ -125,8 +127,8 @@ static void close_edges(struct making *making, struct edge *edges, uint32_t dept
     }
 }
 
-/* Writes the edge and returns the node or leaf that it leads to. A node without documents in the
- * cover divides them equally. Any shares would do, if they are the same for all documents. */
+/* Writes the edge and returns the node or leaf that it leads to. If a node has a cover of 0, both
+ * of its edges get the share 1/2. Any shares would do, if they are equal for all documents. */
 static int32_t open_edge(struct making *making, const struct rw_walk_node *nodes,
                          const struct pending *from, struct edge *edges, uint32_t at)
 {
@@ -217,8 +219,7 @@ static int make_trees(struct rw_ctx *ctx, struct explainer *e, const double *cou
     return RW_OK;
 }
 
-/* Computes the rules that are in use. Rule n has n points, and the rules are stored one after
- * another as in a triangle. */
+/* Computes the rules that are in use. Rule n has n points, and begins at index n (n - 1) / 2. */
 static int make_rules(struct rw_ctx *ctx, struct explainer *e)
 {
     size_t most = 0;
@@ -238,8 +239,8 @@ static int make_rules(struct rw_ctx *ctx, struct explainer *e)
 }
 
 /* Computes the mean score, weighted by the covers, and a bound of the rounding errors. The sum of a
- * tree's values has at most depth^2 rounding errors. Each value is a product with as many factors
- * as the depth, and a path has as many values. */
+ * tree's values has at most about depth^2 rounding errors: each value is a product of at most depth
+ * factors, and a path has at most depth values. */
 static void sum_up(struct explainer *e, const double *counts)
 {
     const struct rw_flat *flat = &e->flat;
@@ -275,7 +276,7 @@ static int number_features(struct rw_ctx *ctx, struct explainer *e)
     return RW_OK;
 }
 
-/* Uses the covers of the trees. */
+/* Copies the covers of the model's trees. counts: [leaves of all trees], written. */
 static int take_counts(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_flat *flat,
                        double *counts)
 {
@@ -294,7 +295,8 @@ static int take_counts(struct rw_ctx *ctx, const struct rw_model *model, const s
     return RW_OK;
 }
 
-/* Counts covers with the documents of a data set. */
+/* Counts the documents of a data set that reach each leaf, as covers. counts: [leaves of all
+ * trees], written. */
 static int count_cover(struct rw_ctx *ctx, const struct rw_flat *flat,
                        const struct rw_dataset *cover, double *counts)
 {
@@ -363,21 +365,21 @@ int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_tre
 /* The walk of one document through one tree. */
 struct walk {
     const struct edge *edge;      /* of the tree */
-    const double *point, *weight; /* [n] */
+    const double *point, *weight; /* [n] the rule */
     uint32_t n;
-    const float *value; /* [n_used] of the document */
-    double *shap;       /* [n_features] */
-    uint8_t *
-        passes; /* [edges] o: 1 if the document passes this edge and those above with its feature */
-    uint32_t *open; /* [depth] */
+    const float *value; /* [n_used] of the document, by slot */
+    double *shap;       /* [n_features] to which the tree's values are added */
+    uint8_t *passes; /* [edges] o: 1 if the document passes this edge and those above with the same
+                        feature */
+    uint32_t *open;  /* [n_open] open edges from the root down */
     uint32_t n_open;
-    /* [depth][n] at the points of the rule: the edge's factor; the product of the factors down
-     * to it, one per feature; and the sum of value x product over the leaves below. */
+    /* [depth][n] for each open edge, at the points t of the rule. factor is (1 - t) z + t o.
+     * product is that of the factors down to the edge, with only the lowest factor of each feature.
+     * sum is that of leaf value x product over the leaves below that were walked. */
     double *factor, *product, *sum;
 };
 
-/* Fills the edge's arrays. Returns 0 if its subtree contributes nothing: the document does not
- * reach it and the covers are empty. */
+/* Opens an edge. Returns 0 if its subtree contributes nothing, because both o and z are 0. */
 static int enter(struct walk *w, uint32_t at)
 {
     const struct edge *edge = &w->edge[at];
@@ -406,7 +408,7 @@ static int enter(struct walk *w, uint32_t at)
     return 1;
 }
 
-/* Returns (o - z) x the integral of the sum without the edge's factor. */
+/* Returns (o - z) of the edge times the integral of `sum` without the edge's factor. */
 static double integral(const struct walk *w, uint32_t at, const double *sum)
 {
     const double *factor = w->factor + (size_t)w->edge[at].depth * w->n;
@@ -416,8 +418,9 @@ static double integral(const struct walk *w, uint32_t at, const double *sum)
     return (w->passes[at] - w->edge[at].share) * total;
 }
 
-/* Adds the edge's share to its feature when the subtree has been summed. It subtracts the share
- * that the edge above with the same feature will add for these leaves. */
+/* Closes the lowest open edge, after its subtree: adds its effect to the value of its feature. The
+ * edge above with the same feature will add an effect for these leaves as well, which is subtracted
+ * here. */
 static void leave(struct walk *w)
 {
     const uint32_t at = w->open[--w->n_open];
@@ -448,9 +451,9 @@ struct explain_job {
     const struct rw_column *const *columns;
     char *scratch;        /* [threads][scratch_bytes] */
     size_t scratch_bytes; /* see explain_block for the layout: room, rows, open, passes */
-    uint32_t begin, n;    /* documents */
-    double *values;
-    int32_t *leaves; /* [n][n_trees]; NULL: not needed */
+    uint32_t begin, n;    /* the first document, and the number of documents */
+    double *values;       /* [n][n_features] */
+    int32_t *leaves;      /* [n][n_trees]; NULL: not needed */
 };
 
 static void explain_block(const struct explain_job *job, uint32_t from, uint32_t n, char *scratch)

@@ -1,6 +1,6 @@
-/* Scores one document by evaluating all nodes (struct rw_lanes in model/scorer.h). It is
- * compiled for each instruction set that can do so (base/machine.h). The functions that differ
- * are first, and common code follows. */
+/* Scores one document by evaluating all nodes (struct rw_lanes in model/scorer.h). This file is
+ * compiled for AVX2 and for AVX-512 (base/machine.h). The functions that differ are first. Those of
+ * AVX-512 have comments that also hold for AVX2. Common code follows. */
 #include "model/scorer.h"
 
 #if defined(RW_TMPL_AVX512) || defined(RW_TMPL_AVX2)
@@ -11,12 +11,13 @@
 
 #ifdef RW_TMPL_AVX512 /* a group's trees are one vector */
 
-enum { TABLE = 64, TABLES = RW_LANES_COLUMNS / TABLE }; /* columns per table; number of tables */
+/* A document's codes of all columns, in tables of TABLE columns each. */
+enum { TABLE = 64, TABLES = RW_LANES_COLUMNS / TABLE };
 struct codes {
     __m512i table[TABLES];
 };
 
-/* Returns the number of thresholds in a block that are below the value. */
+/* Returns the number of elements of a block, RW_LANES_PIVOTS floats, that are below the value. */
 INLINE uint32_t count_below(const float *cut, float value)
 {
     return (uint32_t)_mm_popcnt_u32(
@@ -31,7 +32,8 @@ INLINE struct codes load_codes(const uint8_t *code, uint32_t n_columns)
     return codes;
 }
 
-/* Finds the leaves of a group's trees. leaf: [RW_LANES] leaf numbers. */
+/* Finds the leaves of a group's trees. leaf: [RW_LANES] leaf numbers, written. with_missing: 1 if
+ * some value is missing. */
 INLINE void evaluate_group(const struct rw_lanes *l, uint32_t group, const struct codes *codes,
                            uint32_t n_tables, int with_missing, uint8_t *leaf)
 {
@@ -72,8 +74,10 @@ INLINE double add_leaves(const float *leaves, const uint32_t *first_leaf, const 
 
 #else /* a group's trees are two vectors */
 
+/* The tables are stored as differences (exclusive or) of each table from the previous one. Each
+ * HALF of the tables begins with a table itself. */
 enum { TABLE = 16, TABLES = RW_LANES_COLUMNS / TABLE, HALF = TABLES / 2 };
-struct codes { /* difference of each table from the previous one */
+struct codes {
     __m128i difference[TABLES];
 };
 
@@ -107,7 +111,8 @@ INLINE __m256i bytes_of(uint32_t bits)
     return _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
 }
 
-/* Returns half h of a group's lanes after one node per tree. c: codes of the nodes' columns. */
+/* Returns half h of a group's lanes after node i of each tree. at: the lanes before; c: codes of
+ * the nodes' columns. */
 INLINE __m256i resume(const struct rw_lanes *l, uint32_t i, int h, __m256i at, __m256i c,
                       int with_missing)
 {
@@ -124,8 +129,9 @@ INLINE __m256i resume(const struct rw_lanes *l, uint32_t i, int h, __m256i at, _
     return _mm256_blendv_epi8(at, right, goes);
 }
 
-/* Combines c by exclusive or with the differences of all tables up to the column's. x is the
- * column minus the first column of the table; once it is negative, a table adds nothing. */
+/* Combines c by exclusive or with the differences of all tables up to that of the column, which
+ * gives the column's code. x: the column minus the first column of the current table. Once x is
+ * negative, a table changes nothing. */
 INLINE void look_up(const __m128i *difference, uint32_t n_tables, __m256i *x, __m256i *c)
 {
     const __m256i step = _mm256_set1_epi8(TABLE);
@@ -139,8 +145,8 @@ INLINE void look_up(const __m128i *difference, uint32_t n_tables, __m256i *x, __
     }
 }
 
-/* Looks up the codes of the nodes' columns. Bytes are signed, so columns from 128 on have
- * separate tables. */
+/* Looks up the codes c of the nodes' columns. Bytes are signed, so the tables of columns from 128
+ * on are searched separately. */
 INLINE void codes_of(const struct rw_lanes_node *node, const __m128i *difference, uint32_t n_tables,
                      __m256i *c)
 {
@@ -182,7 +188,8 @@ INLINE double add_leaves(const float *leaves, const uint32_t *first_leaf, const 
 
 #endif
 
-/* Encodes a document. code: [RW_LANES_COLUMNS], written. Returns 1 if a value is missing. */
+/* Encodes a document. code: [RW_LANES_COLUMNS]; the first n_columns are written. Returns 1
+ * if a value is missing. */
 INLINE int encode(const struct rw_lanes *l, const float *values, size_t n_values, uint32_t first,
                   uint8_t *code)
 {
@@ -220,7 +227,8 @@ INLINE double look(const struct rw_lanes *l, const struct codes *codes, uint32_t
     return score;
 }
 
-/* A constant number of tables makes the compiler emit separate loops for one and two tables. */
+/* Scores a document by its codes. A constant number of tables makes the compiler emit separate
+ * loops for one and two tables. */
 INLINE double score_by_tables(const struct rw_lanes *l, const struct codes *codes, int with_missing)
 {
     const uint32_t n_tables = (l->n_columns + TABLE - 1) / TABLE;
