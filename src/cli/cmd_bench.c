@@ -153,8 +153,9 @@ static const struct rw_option of_training[] = {
 static const struct rw_option of_others[] = {
     {"shape", "S", "shape of the synthetic data, as in 'synth' [default: mslr30k]", RW_OPTION_TEXT,
      .value = &how.shape},
-    {"queries", "N", "queries of the synthetic data", RW_OPTION_NUMBER, .value = &queries,
-     .range = {1, 10000000}},
+    {"queries", "N",
+     "queries of the synthetic data [default: load: 3000; predict: those of 100000 documents]",
+     RW_OPTION_NUMBER, .value = &queries, .range = {1, 10000000}},
     {"quick", NULL, "use small data and few runs, as a test of the command", RW_OPTION_FLAG,
      .value = &how.quick},
     {0},

@@ -521,11 +521,12 @@ const struct rw_command rw_cmd_explain = {
     .name = "explain",
     .brief = "explain features, or why one document ranks above another",
     .operands = "MODEL DATA... [--query Q --doc A [--doc B]]",
-    .about = "Explains a model or a ranking. Prints the importance of each feature by SHAP values, "
-             "gain, splits and permutation; or explains why one document ranks above another. A "
-             "document's score is the sum of its SHAP values and the base, the mean score. SHAP "
-             "values use the number of training documents per node. For a model without such "
-             "numbers (imported without them, or from release 0.2.0 or earlier), DATA is counted.",
+    .about =
+        "Explains a model or a ranking. Prints the importance of each feature by SHAP values, "
+        "gain, splits and permutation; or explains why one document ranks above another. A "
+        "document's score is the sum of its SHAP values and the base, the mean score. SHAP values "
+        "use the number of training documents per node. If the model lacks these numbers (imported "
+        "without them, or from release 0.2.0 or earlier), they are counted on DATA.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

@@ -295,7 +295,7 @@ static const struct rw_alias aliases[] = {
          " @c model-shrink-rate model-shrink-mode @ optimize meta-algo "),
     NONE("a score always uses every tree",
          " @l pred-early-stop pred-early-stop-freq pred-early-stop-margin "),
-    NONE("scores are always raw sums of leaf values",
+    NONE("scores are raw sums of leaf values; 'predict --probability' maps them to probabilities",
          " @l predict-raw-score is-predict-raw-score predict-rawscore raw-score @ pred-margin"
          " output-margin prediction-type "),
     NONE("the choice of splits has no random noise",
