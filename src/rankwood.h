@@ -12,7 +12,8 @@
  * - The documents of a query are adjacent.
  * - A data set holds documents in order, their queries, labels and feature values. A model holds
  *   trees. Several threads may read both, except while a call sets categories, side columns or
- *   pairs. Other objects belong to one thread at a time, as their context does.
+ *   pairs. Unless a comment says otherwise, other objects belong to one thread at a time, as their
+ *   context does.
  * - A context has its own threads, which sleep while there is no work. In a child process after
  *   fork(), the contexts of the forking thread still work.
  * - Callbacks run in the default floating-point environment.
@@ -41,7 +42,7 @@ extern "C" {
 #define RW_MAX_POSITION 65535 /* displayed position of a document */
 #define RW_MAX_LABELS  16    /* labels per document */
 #define RW_MAX_DEVICE  255 /* the N of "cuda:N" */
-#define RW_MAX_WORKERS   65536
+#define RW_MAX_WORKERS   65536 /* workers that train one model */
 
 /* ---- first model: read, train, save, score ----
  *
@@ -84,8 +85,8 @@ struct rw_train_hooks;
  * Early stopping: with `early-stop` above 0, the first metric on the first validation set stops
  * training, and the model ends at the best round. A validation set with the same documents, labels,
  * queries and values as the training set is skipped for this. If all of them are such sets,
- * training logs a warning. Then, and with `early-stop` 0, the model keeps all trees except trailing
- * trees without a split.
+ * training logs a warning. Without a set that stops training, and with `early-stop` 0, the model
+ * keeps all trees except trailing trees without a split.
  *
  * Parameters: `threads`, if set, is applied to the context. Parameters that name the file of a side
  * column (`weights`, `query-weights`, `start-scores`, `positions`, `labels`, `pairs-file`) do not
@@ -105,21 +106,23 @@ RW_API int rw_ctx_stopping_valid_set(const struct rw_ctx *ctx);
 /* The input of a training run. Unused members are NULL or 0. */
 struct rw_training {
     const struct rw_dataset *train;        /* the training set, or NULL with `binned` */
-    const struct rw_binned *binned;        /* a binned training set; gives an identical model */
+    const struct rw_binned *binned;        /* the training set, binned (rw_binned_read), or NULL */
     const struct rw_dataset *const *valid; /* [n_valid] */
     int n_valid;
     const struct rw_model *init; /* a model to continue, trained here or imported */
     const struct rw_train_hooks *hooks;
 };
-/* Trains as rw_train does, also on a binned set or from an existing model.
+/* Trains as rw_train does, also on a binned set or from an existing model. A binned set and a data
+ * set with the same documents give identical models.
  *
  * Continuing: with `init`, training adds up to `rounds` trees and drops none of the existing ones.
  * With the same data and parameters and `early-stop` 0, the result is identical to that of one
  * longer training run. Features that `init` splits by category stay categorical and keep its
  * vocabulary. New categories of the training set get codes as long as unused codes remain. The
- * trees of `init` treat them as unknown. Features of `init` that the training set lacks cause a
- * warning. RW_ERR_ARGUMENT: `init` treats absent features differently, or compares a categorical
- * feature with thresholds.
+ * trees of `init` treat them as unknown. Important features of `init` that the training set lacks
+ * cause a warning (rw_model_warn_lacking). RW_ERR_ARGUMENT: `init` treats absent features
+ * differently, compares a categorical feature with thresholds, or violates `monotone` or
+ * `interactions`. RW_ERR_DATA: `init` was continued too many times.
  *
  * Binned sets: `binned` must have been read for these params and this `init`, else RW_ERR_ARGUMENT.
  * Its validation sets come from rw_binned_read_valid, or have values (rw_dataset_read). On a GPU
@@ -138,11 +141,14 @@ RW_API int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
  * model was trained. An imported model does not record them, so they keep their defaults. On the
  * training data, with refit-decay 0 and without sampling, the leaves are identical to the model's.
  * The CPU does the work, whatever `device` is, and data sets must have values. Validation sets are
- * measured but never stop the refit, which keeps all trees. Hooks may end it with
- * RW_ERR_INTERRUPTED. There are no checkpoints.
+ * measured but never stop the refit, which keeps all trees. If on_round or should_stop returns
+ * nonzero before the last tree, the refit returns RW_ERR_INTERRUPTED and no model. There are no
+ * checkpoints.
  *
- * RW_ERR_ARGUMENT: a parameter has no effect in a refit, or no tree of the model has a split.
- * RW_ERR_DATA: the data has no feature of the model. */
+ * Parameters without effect in a refit are reported (enum rw_no_effect). RW_ERR_ARGUMENT: no tree
+ * of the model has a split, a data set has codes instead of values, or the model was trained with
+ * user gradients and neither hooks nor `objective` replace them. RW_ERR_DATA: the data has no
+ * feature of the model. */
 RW_API int rw_refit(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_model *model,
                     const struct rw_dataset *train, const struct rw_dataset *const *valid,
                     int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
@@ -189,7 +195,8 @@ RW_API const float *rw_dataset_labels(const struct rw_dataset *dataset);        
 RW_API const uint32_t *rw_dataset_query_offsets(const struct rw_dataset *dataset);
 /* Returns the id of a query, numbered from 0. The data set owns the text. */
 RW_API const char *rw_dataset_query_id(const struct rw_dataset *dataset, uint32_t query);
-/* Returns the column name of a feature in the CSV or TSV header, or "". */
+/* Returns the column name of a feature in the CSV or TSV header, also of data that a cache stores;
+ * "" without a name. */
 RW_API const char *rw_dataset_feature_name(const struct rw_dataset *dataset, uint32_t feature);
 /* Copies the document id to buffer: [size], truncated to fit and always terminated. The id is the
  * word after "docid =" or "docid:" in the comment at the end of the document's LETOR line, or
@@ -254,8 +261,8 @@ struct rw_given_pair {
     uint32_t better, worse; /* document numbers in the data set, from 0 */
     double weight;          /* 0 to 65536 */
 };
-/* Sets pairs: [n], which are copied. With parameter `pairs` given, training uses them instead of the
- * pairs that labels imply. RW_ERR_DATA: a document or weight is invalid. */
+/* Sets pairs: [n], which are copied. If parameter `pairs` is "given", training uses them instead of
+ * the pairs that labels imply. RW_ERR_DATA: a document or weight is invalid. */
 RW_API int rw_dataset_set_pairs(struct rw_ctx *ctx, struct rw_dataset *dataset,
                                 const struct rw_given_pair *pairs, size_t n);
 
@@ -312,9 +319,9 @@ struct rw_columns {
     const char *names; /* the file of parameter `names`, for names in `categorical`; or NULL */
 };
 /* Sets how this context reads tables and categories; copies its argument. NULL restores the
- * default, in which every member is NULL or 0. If label, qid, weight or ignore is set, files with
- * other names, and standard input, are read as tables if their first line has commas or tabs and no
- * "qid:". */
+ * default, in which every member is NULL or 0. If label, qid, weight, more_label or ignore is set,
+ * files with other names, and standard input, may be tables, too. They are if their first line has
+ * commas or tabs, does not start with '#' and has no "qid:". */
 RW_API int rw_ctx_set_columns(struct rw_ctx *ctx, const struct rw_columns *columns);
 /* Returns the number of tables that this context has opened. */
 RW_API int rw_ctx_n_tables(const struct rw_ctx *ctx);
@@ -574,7 +581,7 @@ RW_API int rw_dataset_read_each(struct rw_ctx *ctx, const char *const *paths, in
 /* ---- parameters ---- */
 enum rw_param_type { RW_PARAM_INT, RW_PARAM_REAL, RW_PARAM_CHOICE, RW_PARAM_TEXT, RW_PARAM_SEED };
 enum rw_param_role {
-    RW_ROLE_TREES = 1,       /* only tree growth reads it; no effect in a refit */
+    RW_ROLE_TREES = 1,       /* tree growth reads it; setting it has no effect in a refit */
     RW_ROLE_LEAVES = 2,      /* leaf values depend on it, also in a refit */
     /* it names or needs a file, column or model in addition to features and labels */
     RW_ROLE_DATA = 4,
@@ -615,8 +622,9 @@ RW_API enum rw_param_origin rw_params_origin(const struct rw_params *params, con
  * parameters without effect in one of them are not reported. */
 RW_API int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *path);
 /* Replaces each `auto` that affects the model by the value that training would choose, and logs a
- * note. The values depend on the numbers of documents, of features that appear and of validation
- * sets. rw_train does this itself. Call it if several training runs must use the same values.
+ * note. The values depend on other parameters and on the numbers of documents, of features that
+ * appear and of validation sets. Without a validation set, `early-stop` becomes 0. rw_train does
+ * this itself. Call it if several training runs must use the same values.
  * Models still record which values were chosen automatically. RW_ERR_ARGUMENT: too great a depth
  * for level-wise growth. */
 RW_API int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
@@ -707,7 +715,7 @@ struct rw_eval_params {
     enum rw_ties ties;
     const char *label_gain; /* "exp", "linear" or a file; NULL: exp, or the gain of `like` */
     double relevant;        /* lowest label of a relevant document */
-    uint64_t seed;          /* for resampled queries and permuted features */
+    uint64_t seed;          /* for resampled queries, permuted features, and halves of rw_prune */
     /* NULL, or another program, such as "lightgbm", whose conventions rw_evaluate and rw_compare
      * follow. They cover gain, cutoffs, ties, weights, queries without a relevant document and
      * valid labels. In that case only `metric` and, if that program has such an option,
@@ -791,8 +799,9 @@ struct rw_run_match {
  *   query id and document id, as `predict --trec` writes them. The document id comes from the
  *   comment. Without one it is the query id, '-' and the position in the query from 1.
  *
- * RW_ERR_DATA: the run lacks a query of the data, has a document that is not in the query, or has a
- * document twice. */
+ * RW_ERR_PARSE: a malformed line. RW_ERR_DATA: the number of scores is not n_docs; the run lacks a
+ * query of the data, has a document that is not in the query, or has a document twice; or two
+ * documents of a query have the same id. */
 RW_API int rw_dataset_read_scores(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                                   const char *path, double *scores, struct rw_run_match *match);
 
@@ -898,8 +907,8 @@ struct rw_pruned {
 };
 /* Removes trees one after the other, and measures the remaining model each time. *out has the
  * smallest of these models whose loss is at most most_loss, and a table of other sizes. The loss is
- * measured against the whole model, in units of the metric; most_loss is 0 or more. In either order,
- * a tree of one non-zero leaf, a base score, stays. The caller frees *out with rw_free.
+ * measured against the whole model, in units of the metric; most_loss is 0 or more. In either
+ * order, a tree of one non-zero leaf, a base score, stays. The caller frees *out with rw_free.
  *
  * RW_PRUNE_ANY works in rounds. A round leaves out each tree in turn, measures the rest, and
  * removes the quarter of the trees that matter least, or one tree if at most seven are left. Of
@@ -1140,7 +1149,8 @@ struct rw_round {
  * more. scores: [n_docs]. Nonzero ends training. */
 typedef int (*rw_gradient_fn)(void *user, const struct rw_dataset *train, const double *scores,
                               double *gradients, double *hessians);
-/* A custom metric of one data set. scores: [n_docs]. Writes *value. Nonzero ends training. */
+/* A custom metric of one data set. scores: [n_docs]. Writes *value. Nonzero ends training. With
+ * several workers, training with such a metric returns RW_ERR_UNSUPPORTED. */
 typedef int (*rw_metric_fn)(void *user, const struct rw_dataset *dataset, const double *scores,
                             double *value);
 /* The state from which a training run resumes. Valid during the call. */
@@ -1260,7 +1270,8 @@ struct rw_plan {
 };
 /* Estimates the memory and time of rw_train_on with these arguments, on the device it would choose.
  * Computes bin boundaries but allocates no GPU memory. `init` and `hooks` are ignored.
- * RW_ERR_MEMORY: too little GPU memory; *out is filled. */
+ * RW_ERR_MEMORY: too little GPU memory; *out is filled. RW_ERR_ARGUMENT: a validation set has codes
+ * instead of values. */
 RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_training *training, struct rw_plan *out);
 
@@ -1309,13 +1320,14 @@ struct rw_comm_functions {
     /* Replaces buffer: [n] by the reduction over all workers. */
     int (*all_reduce)(void *user, void *buffer, size_t n, enum rw_comm_type type, enum rw_comm_op op,
                       void *stream);
-    /* send: [n_workers][n_each]. recv: [n_each], the sums of this worker's part. */
+    /* send: [n_workers][n_each]. recv: [n_each], the sum over all workers of their row send[i],
+     * where i is this worker. */
     int (*reduce_scatter)(void *user, const void *send, void *recv, size_t n_each,
                           enum rw_comm_type type, void *stream);
     /* send: [bytes]. recv: [n_workers][bytes]. */
     int (*all_gather)(void *user, const void *send, void *recv, size_t bytes, void *stream);
-    /* Sends bytes to each worker, in worker order. n_send, n_recv: [n_workers]. Host memory
-     * only. */
+    /* Sends n_send[i] bytes to each worker i, and receives n_recv[i] bytes from it. Both buffers
+     * are in worker order, without gaps. n_send, n_recv: [n_workers]. Host memory only. */
     int (*all_to_all)(void *user, const void *send, const size_t *n_send, void *recv,
                       const size_t *n_recv);
     /* Called when this worker has failed. Workers that wait for it should fail too. NULL: they
@@ -1671,7 +1683,8 @@ struct rw_verify {
     int read_back; /* 1: scored the exported file; 0: scored the converted trees in memory */
 };
 /* Reads an exported file and scores the data by the rules of each program that reads the format.
- * Compares with the scores of `model`. */
+ * Compares with the scores of `model`. RW_ERR_FORMAT: the trees of the file have other splits and
+ * leaves than those of the model. */
 RW_API int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model,
                            const struct rw_exchange *how, const char *path,
                            const struct rw_dataset *dataset, struct rw_verify *out);
@@ -1718,8 +1731,9 @@ struct rw_bench_field {
     double number;    /* RW_BENCH_INTEGER, RW_BENCH_REAL */
     int decimals;     /* RW_BENCH_REAL: decimals worth printing */
 };
-/* All rows of a table have the same fields. The first row is the only row of table "device". The
- * last ones, of table "bars", compare results with required values. */
+/* A row of a table. All rows of a table have the same fields. The first row of a benchmark is the
+ * only row of table "device". The last rows, of table "bars", compare results with required values,
+ * if the inputs are the suite's defaults. */
 struct rw_bench_row {
     const char *suite, *table;
     int n_fields;
@@ -1729,7 +1743,8 @@ struct rw_bench_row {
 typedef int (*rw_bench_row_fn)(void *user, const struct rw_bench_row *row);
 /* An option without effect in the suite is RW_ERR_ARGUMENT. */
 struct rw_bench_options {
-    const char *suite;  /* for "train": trees, grow, text, far or workers; NULL: the first */
+    /* for "train": trees (NULL), grow, text, far or workers; for "load" and "predict": NULL */
+    const char *suite;
     uint64_t seed;      /* for generated inputs */
     int quick;          /* 1: small inputs and few runs, as a functional test */
     const char *shape;  /* of generated data, as in rw_synth; NULL: the suite's default */
@@ -1749,8 +1764,9 @@ struct rw_bench_options {
  *   predict  Scores dense documents in memory. */
 RW_API int rw_bench(struct rw_ctx *ctx, const char *bench, const struct rw_bench_options *options,
                     rw_bench_row_fn row, void *user);
-/* Describes this machine and checks that all engines give identical models. Takes 1 to 2 seconds
- * plus the time to open each GPU. *n_wrong: number of checks that differ or failed.
+/* Describes this machine. Checks that the CPU, with each instruction set, and each GPU train models
+ * that are identical to those of a reference engine. Takes 1 to 2 seconds plus the time to open
+ * each GPU. *n_wrong: number of rows of table `check` with the result "differs" or "failed".
  * RW_ERR_INTERRUPTED: `row` stopped it. Tables have one row, except `gpu`, `check` and `auto`.
  * Unknown fields are RW_BENCH_NONE. These are the tables.
  *

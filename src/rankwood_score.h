@@ -20,11 +20,11 @@
  * Rules for both headers:
  * - Errors: a function that can fail returns RW_OK (0) or a negative `enum rw_status`. The context
  *   keeps the message, which rw_last_error returns. The library never prints and never exits.
- * - Results: a function writes its result through a pointer named `out`. After a failure *out is
- *   NULL and there is nothing to free.
- * - Memory: the caller owns objects that `_new`, `_read` and `_open` return. `_free` and `_close`
- *   free them and accept NULL. Other pointers are borrowed for the call, unless the comment says
- *   otherwise. The context owns its messages.
+ * - Results: a function writes its result through a pointer named `out`. If *out is a pointer, it
+ *   is NULL after a failure, and there is nothing to free.
+ * - Memory: the caller owns the object that a function returns through `out`, and frees it with the
+ *   function that the comment names, which accepts NULL. Other pointers are borrowed for the call,
+ *   unless the comment says otherwise. The context owns its messages.
  * - NULL: an argument may be NULL only where its comment explains what NULL means.
  * - Numbering: documents (rows) are numbered from 0 in input order. Feature ids are those of the
  *   data, 0 to 65,535.
@@ -88,6 +88,7 @@ enum rw_log_level { RW_LOG_DEBUG = 0, RW_LOG_NOTE = 1, RW_LOG_WARNING = 2 };
 /* Receives one line of the log, without a newline. The library calls it from the calling thread
  * only. */
 typedef void (*rw_log_fn)(void *user, enum rw_log_level level, const char *line);
+/* Sets the function that receives the log. NULL, the default: the log is dropped. */
 RW_API void rw_ctx_set_log(struct rw_ctx *ctx, rw_log_fn log, void *user);
 /* The progress of a call. */
 struct rw_progress {
@@ -153,9 +154,9 @@ RW_API int rw_model_probabilities(struct rw_ctx *ctx, const struct rw_model *mod
                                   const double *scores, size_t n, double *probabilities);
 
 /* ---- scoring rows in memory ---- */
-/* A scorer is a model prepared for fast scoring on the CPU. Any number of threads may use it at
- * once. Preparation happens only in rw_scorer_new. To replace the model of a running server, create
- * the new scorer first. Then swap the pointer that the threads read. */
+/* A scorer is a model prepared for fast scoring. Any number of threads may score rows with it at
+ * once, on the CPU. Preparation happens only in rw_scorer_new. To replace the model of a running
+ * server, create the new scorer first. Then swap the pointer that the threads read. */
 struct rw_scorer;
 /* Prepares the first `n_trees` trees; 0 means all. The scorer keeps no reference to the context
  * or the model. The caller frees it with rw_scorer_free. RW_ERR_ARGUMENT: the model has fewer
@@ -173,7 +174,9 @@ RW_API void rw_scorer_free(struct rw_scorer *scorer);
  *
  * RW_ERR_ARGUMENT: too many features or documents, or a feature id above RW_MAX_FEATURE.
  * RW_ERR_DATA: the columns do not match the model's. With first_feature 0, their number must equal
- * the model's. Otherwise the last feature must be among its columns. RW_ERR_MEMORY: out of
+ * the number of columns of the training set (for LETOR text, its greatest id plus 1). If the model
+ * does not record it, the columns must include all features that the trees use. With another
+ * first_feature, the last feature must be among the training set's columns. RW_ERR_MEMORY: out of
  * memory. */
 RW_API int rw_scorer_rows(struct rw_ctx *ctx, const struct rw_scorer *scorer, const float *values,
                           uint32_t n_docs, uint32_t n_features, uint32_t first_feature,
