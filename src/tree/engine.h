@@ -50,15 +50,15 @@ enum { RW_LARGE_TREE = 128 };
 
 /* Settings that stay the same for a whole training. */
 struct rw_engine_rules {
-    struct rw_cut_rule cut; /* `ignore` is borrowed while the engine is open */
-    /* The name of an objective whose gradients the caller computes; for messages. */
+    struct rw_cut_rule cut; /* `ignore` and `categories` are borrowed while the engine is open */
+    /* For messages: the name of the training's objective. NULL: the caller's own objective. */
     const char *gradients_by;
     /* An objective that the engine computes. NULL: the caller sets user gradients (set_gradients,
      * set_lambdas). */
     const struct rw_objective *objective;
-    struct rw_lambda_rule lambda; /* the objective's `pair` */
-    /* The objective's whole rule, for RW_OBJECTIVE_NEIGHBOURS. Borrowed until the training set is
-     * loaded. */
+    struct rw_lambda_rule lambda; /* `pair` of the objective's rule */
+    /* The objective's whole rule, which RW_OBJECTIVE_NEIGHBOURS needs. Borrowed until the training
+     * set is loaded. */
     const struct rw_objective_rule *rule;
     int newton; /* 1: histograms hold hessians too */
     struct rw_split_params split;
@@ -137,12 +137,12 @@ struct rw_sibling {
 
 struct rw_split {
     int32_t slot;
-    int32_t column;   /* the engine's feature; -1: no split is possible */
-    uint32_t feature; /* its feature id in the data */
-    uint32_t bin;     /* documents with codes <= bin go left, except missing values */
-    float cut;        /* threshold above `bin`: values <= cut go left */
-    int is_set;       /* 1: the split is by `set`, in place of bin and cut */
-    int missing_left;
+    int32_t column;         /* the engine's feature; -1: no split is possible */
+    uint32_t feature;       /* its feature id in the data */
+    uint32_t bin;           /* documents with codes <= bin go left, except missing values */
+    float cut;              /* threshold above `bin`: values <= cut go left */
+    int is_set;             /* 1: the split is by `set`, in place of bin and cut */
+    int missing_left;       /* 1: documents with a missing value go left */
     uint32_t n_left;        /* number of documents that go left */
     double gain;            /* less the feature's cost */
     int32_t left, right;    /* slots of the children, filled in by the grower */
@@ -184,12 +184,13 @@ struct rw_engine_ops {
      * dataset. */
     int (*load)(struct rw_engine *, int set, const struct rw_dataset *, const struct rw_bins *bins,
                 const double *gains);
-    /* Sets user gradients; only without an objective. gradients, hessians: [n_docs] of the training
-     * set, finite. They stay valid until the next call. The engine multiplies them by the
-     * documents' weights. */
+    /* Sets user gradients; only if the rules have no objective. gradients, hessians: [n_docs] of
+     * the training set, finite. The engine copies them, multiplies them by the documents' weights,
+     * and uses them for all trees until the next call. */
     int (*set_gradients)(struct rw_engine *, const double *gradients, const double *hessians);
-    /* Sets user gradients in units of 2^-RW_LAMBDA_EXPONENT, already multiplied by the documents'
-     * weights. Magnitudes are under 2^62. */
+    /* Sets user gradients in place of set_gradients. lambda, hessian: [n_docs] in units of
+     * 2^-RW_LAMBDA_EXPONENT, already multiplied by the documents' weights. Magnitudes are under
+     * 2^62. */
     int (*set_lambdas)(struct rw_engine *, const int64_t *lambda, const int64_t *hessian);
     /* Starts a tree: draws its samples, computes lambdas from the scores unless the caller has set
      * user gradients, quantises the lambdas and adds them up. */
@@ -243,17 +244,18 @@ struct rw_engine_ops {
     } measure;
     /* Reads the integers of the tree that was begun last, for tests. All arrays are [n_docs] of the
      * training set. For documents outside the sample `sampled` is 0 and the numbers are
-     * unspecified. Quantised hessians: newton only. NULL: the engine does not report them. */
+     * unspecified. hess_q is written only for newton. NULL: the engine does not report integers. */
     int (*read_integers)(struct rw_engine *, int64_t *lambda, int64_t *hessian, int32_t *lambda_q,
                          int32_t *hess_q, uint8_t *sampled);
-    /* Reports one decision that the engine made since the last call, and its cost in ms; for
-     * --verbose and the log. Engines make most decisions in the first tree. Returns 0 if there is
-     * no further decision. NULL: the engine makes no decisions. */
+    /* Reports one decision of the engine that was not reported yet, and its cost in ms; for
+     * --verbose and the log. Engines make most decisions in the first tree. Returns 1, or 0 if
+     * there is no such decision. NULL: the engine makes no decisions. */
     int (*report)(struct rw_engine *, char *text, size_t size, double *ms);
     /* Reports host memory reads of the tree that was added last. NULL: the engine never reads codes
      * from another memory. */
     int (*far_reads)(struct rw_engine *, struct rw_far_reads *out);
-    /* Estimates memory and time before any set is loaded. NULL: the engine has no plan. */
+    /* Estimates memory and time before any set is loaded. make: writes a whole plan. tree_ms:
+     * returns the milliseconds per tree. Both NULL: the engine has no plan. */
     struct {
         int (*make)(struct rw_engine *, const struct rw_plan_data *, struct rw_plan *out);
         double (*tree_ms)(struct rw_engine *, const struct rw_plan_work *);

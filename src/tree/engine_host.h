@@ -1,8 +1,9 @@
 /* State and steps that the engines on the host share: the data of each set, the start of a tree and
  * the scores. The start of a tree draws the samples and makes lambdas and quantised integers.
  * tree/ref adds the simplest way to grow trees, and tree/cpu adds the fast way. Neither depends on
- * the other; tree/sim runs the code of ref. The CUDA engine uses only the cuts, the counts of
- * memory and the sampling of features. */
+ * the other; tree/sim runs the code of ref. The CUDA engine also embeds struct rw_host, for cuts,
+ * constraints, the sampling of features, coded trees and its memory, but not for codes, lambdas and
+ * scores. */
 #pragma once
 
 #include "tree/category_split.h"
@@ -31,7 +32,7 @@ struct rw_host {
         const char *part; /* the plan's part that counts the next allocations */
     } memory;
     struct rw_host_set set[RW_MAX_SETS];
-    /* 1: gradients are in fixed point, from the objective or from set_lambdas. */
+    /* 1: gradients are in fixed point, from the objective or from set_lambdas; 0: real numbers. */
     int is_fixed;
     int fast; /* 0: the objective's reference code, for ref; the results are identical */
     /* Makes the engine's own memory, once the training set is loaded. */
@@ -88,7 +89,8 @@ int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset,
  * codes is zero. owns_cuts: rw_bins_free then frees the cuts, too. */
 int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cuts, uint32_t n_docs,
                          struct rw_bins **out);
-/* Writes the constraints and costs of the columns, each [n_features]. Either may be NULL. */
+/* Writes the monotone constraints and the costs of set 0's columns, each [n_features]. An array
+ * that is NULL is not written. */
 void rw_host_set_rules(const struct rw_host *host, int8_t *direction, double *penalty);
 void rw_host_count_features(struct rw_host *host,
                             const struct rw_cuts *cuts); /* sets base.info and base.cuts */

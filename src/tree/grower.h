@@ -27,7 +27,7 @@ struct rw_grow_times {
     /* Requests for the histograms of a pair of siblings, or of one node. In a pair, the larger
      * sibling's can be derived. */
     int n_histograms;
-    int n_speculative; /* nodes that were ranked as candidates, summed over all rankings */
+    int n_speculative; /* candidates that were ranked, summed over all rankings of the tree */
     int n_released;    /* histograms that the grower released */
 };
 
@@ -42,9 +42,9 @@ uint32_t rw_grow_max_histograms(const struct rw_grow_rules *rules);
 /* Sets the learning rate of the trees grown from now on. */
 void rw_grower_set_rate(struct rw_grower *grower, double rate);
 
-/* Grows tree number `tree`, counted from 0 in the training, and writes it to `out`. leaf_slot: [max
- * leaves], written, for rw_engine_add_tree. If no split is possible, the tree has one leaf of value
- * 0. */
+/* Grows tree number `tree`, counted from 0 in the training, and writes it to `out`; free it with
+ * rw_tree_release. leaf_slot: [max leaves], written, for rw_engine_add_tree. times: written. If no
+ * split is possible, the tree has one leaf of value 0. */
 int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t tree,
                    struct rw_tree *out, int32_t *leaf_slot, struct rw_grow_times *times);
 
@@ -106,8 +106,8 @@ struct rw_monotone {
 void rw_monotone_values(struct rw_monotone *room, const struct rw_leaf_rule *rule,
                         const int8_t *direction, const struct rw_sum *sum, struct rw_tree *tree);
 
-/* Returns the first split of whose two sides a pair of leaves breaks the split's monotone
- * constraint, or -1 if the tree keeps all constraints. The tree may come from any training.
+/* Returns the first split whose monotone constraint is broken by two leaves, one on each side, or
+ * -1 if the tree keeps all constraints. The tree may come from any training.
  * direction: as in rw_monotone_values. room: [2 n_leaves - 1] scratch. */
 int32_t rw_monotone_broken(struct rw_monotone *room, const int8_t *direction,
                            const struct rw_tree *tree);

@@ -62,18 +62,21 @@ enum {
     RW_JOINT_HESSIAN = 23
 }; /* bits; the lambda has the other 24 and a sign */
 
+/* Returns the joint word of a document. */
 static inline int64_t rw_joint_of(int32_t lambda, int32_t hessian)
 {
     return lambda * ((int64_t)1 << (RW_JOINT_COUNT + RW_JOINT_HESSIAN)) +
            hessian * ((int64_t)1 << RW_JOINT_COUNT) + 1;
 }
 
+/* Returns the packed word, lambda * 2^32 + count, of a joint word. */
 static inline int64_t rw_joint_packed(int64_t joint)
 {
     return (joint >> (RW_JOINT_COUNT + RW_JOINT_HESSIAN)) * 4294967296 +
            (joint & ((1 << RW_JOINT_COUNT) - 1));
 }
 
+/* Returns the hessian of a joint word. */
 static inline int64_t rw_joint_hessian(int64_t joint)
 {
     return joint >> RW_JOINT_COUNT & ((1 << RW_JOINT_HESSIAN) - 1);
@@ -202,6 +205,7 @@ struct rw_cpu_pass {
     uint32_t step;     /* cells per bundle */
 };
 
+/* Returns bundle c of a pass. */
 static inline const struct rw_cpu_bundle *rw_cpu_bundle_of(const struct rw_cpu_pass *pass,
                                                            uint32_t c)
 {
@@ -299,7 +303,9 @@ struct rw_cpu {
         int32_t n_free, n_buffers;
         uint32_t least; /* documents of the smallest node that is kept */
     } kept;
-    struct rw_sibling *job; /* [max_slots] jobs of a call */
+    /* [max_slots] jobs of a call of `histograms`: a pair of siblings whose parent's histogram is
+     * kept, or one node (parent = larger = -1) */
+    struct rw_sibling *job;
     uint32_t *first_task;   /* [max_slots + 1] first task of each job; [0] is 0 */
     struct rw_cell *total;  /* [max_slots] total of each node */
     struct rw_split *best;  /* [max_slots] best splits, found while histograms are made */
@@ -428,10 +434,12 @@ enum { RW_CPU_LATER = 48 };
 struct rw_cpu_search {
     /* 1: cells are joint. joint: the input. from_joint: those subtracted. to_joint: those kept. */
     int joint, from_joint, to_joint;
-    struct rw_cell all;  /* the node's sums */
-    double parent_gain;  /* rw_side_gain of `all` */
-    float rough;         /* largest rough score so far (engine_cpu_split.c) */
-    int32_t min_hessian; /* smallest quantised hessian of a side (newton) */
+    struct rw_cell all; /* the node's sums */
+    double parent_gain; /* rw_side_gain of `all` */
+    /* The largest rough score so far of splits that are certainly candidates (engine_cpu_split.c),
+     * less the feature's cost if features have costs. */
+    float rough;
+    int32_t min_hessian; /* smallest quantised hessian that a side may have (newton) */
     struct rw_split best;
     uint32_t n_later;
     /* [n_later] postponed splits. Those of one column follow each other, in the order of bins. */
@@ -439,12 +447,12 @@ struct rw_cpu_search {
 };
 void rw_cpu_search_start(const struct rw_cpu *cpu, int32_t slot, const struct rw_cell *all,
                          struct rw_cpu_search *search);
-/* Searches one column. from: cells to subtract from `cells` first, which are then a parent's; NULL:
- * nothing is subtracted. to: where the resulting cells are kept, which may be `cells`; NULL: they
- * are not kept. */
+/* Searches one column and updates search->best. from: cells to subtract from `cells` first, which
+ * are then a parent's; NULL: nothing is subtracted. to: where the resulting cells are kept, which
+ * may be `cells`; NULL: they are not kept. */
 void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to);
-/* Ends a search, after all columns. */
+/* Ends a search, after all columns: tries the postponed splits that may be the best. */
 void rw_cpu_search_end(const struct rw_cpu *cpu, struct rw_cpu_search *search);
 
 /* The layout of a column's cells in a search. RW_CELL_COUNTS: packed words. RW_CELL_PAIRS: packed
