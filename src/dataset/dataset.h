@@ -195,13 +195,13 @@ struct rw_builder {
     uint32_t placed; /* if is_placed: row of the first document in those columns */
     double *score;   /* [n_docs] scores that a rw_take_lines_fn stored in place of the values; NULL:
                         no scores */
-    uint32_t *query_offset;       /* [n_queries + 1] */
-    struct rw_texts query_id;     /* [n_queries] */
-    struct rw_texts comment;      /* [n_docs] if any_comment */
-    struct rw_location *location; /* [n_locations]; their `file` is unused */
-    double *weight;               /* [n_docs] if has_weight */
-    float *more_label;            /* [n_docs][n_more_labels] */
-    int any_comment, has_weight, n_more_labels;
+    uint32_t *query_offset;                     /* [n_queries + 1] */
+    struct rw_texts query_id;                   /* [n_queries] */
+    struct rw_texts comment;                    /* [n_docs] if any_comment */
+    struct rw_location *location;               /* [n_locations]; their `file` is unused */
+    double *weight;                             /* [n_docs] if has_weight */
+    float *more_label;                          /* [n_docs][n_more_labels] */
+    int any_comment, has_weight, n_more_labels; /* any_comment, has_weight: 0 or 1 */
     struct {
         size_t label, run, entry_feature, entry_value, query_offset, location, weight, more_label;
     } room;                       /* capacities of the arrays with these names */

@@ -1,7 +1,7 @@
 /* Arrow's C data interface: structs with a fixed layout, which every consumer declares itself
- * (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html). Lengths,
- * offsets, numbers of buffers and indices are checked before use. The interface does not contain
- * the sizes of buffers, so these cannot be checked. */
+ * (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html). Before use,
+ * io/batches.c checks lengths, offsets, numbers of buffers and indices. The interface does not
+ * contain the sizes of buffers, except those of string views, so other sizes cannot be checked. */
 #pragma once
 
 #include <stdint.h>

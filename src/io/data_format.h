@@ -15,7 +15,7 @@ struct rw_cut_rule;
 struct rw_input;
 struct rw_text_kind;
 
-/* A part of a file. */
+/* A range of a file. */
 struct rw_range {
     /* in units of the file: documents of a cache, bytes of text; end: UINT64_MAX is the end of the
      * file */
@@ -73,7 +73,7 @@ struct rw_read_goal {
     const struct rw_cut_rule *rule; /* NULL: keep the values; otherwise codes of this rule may
                                        replace them */
     /* Called when files turn out to be LETOR text with many documents, and before such text from a
-     * pipe is stored. Returns 1 if the text is to be binned with `rule` while it is read. It may
+     * pipe is stored. Returns 1 if the text must be binned with `rule` while it is read. It may
      * open files that only such text needs, when it is first called. NULL: text is not binned. */
     int (*bins_text)(struct rw_ctx *ctx, struct rw_read_goal *goal);
     const void *user;               /* for bins_text; borrowed */
@@ -82,23 +82,25 @@ struct rw_read_goal {
     rw_take_values_fn *take; /* receives the values, which are not kept; requires `rule` NULL. NULL:
                                 not called */
     void *take_user;         /* argument of `take`; borrowed */
-    int may_come_back; /* 1: a query id that reappears after others is a new query with the same
-                          id */
+    int may_come_back; /* 1: a query id that reappears after other ids begins a separate query with
+                          that id; 0: that is an error */
 };
 /* Reads all data for commands and the library, like rw_dataset_read, as the goal requires. out:
  * must be empty, and is empty after a failure. */
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                   struct rw_read_goal *goal, struct rw_binned *out);
-/* Does the same for a goal without codes. *out: the documents, without features if the goal takes
- * them. */
+/* Does what rw_files_read does, for a goal with `rule` NULL. *out: the documents, without features
+ * if goal.take is set; NULL after a failure. */
 int rw_files_read_documents(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                             struct rw_read_goal goal, struct rw_dataset **out);
 
 /* Settings for reading tables (CSV, TSV): those passed to rw_ctx_set_columns, and those of the
  * library. The features with words are also those of LETOR text and caches. */
 struct rw_table_columns {
-    struct rw_arena arena;
-    struct rw_columns given; /* texts and lists are copies; the other members are unused */
+    struct rw_arena arena; /* owns the copies in `given`, and by_category */
+    /* The caller's settings. Texts and lists are copies; model, like, feature, needed and names are
+     * borrowed and not used after rw_ctx_set_columns. */
+    struct rw_columns given;
     /* features that are found by name; n_names 0: features are numbered */
     int32_t n_names;
     struct rw_feature_name *name; /* [n_names] sorted by name; owned */
@@ -163,8 +165,8 @@ void rw_shard_files(const struct rw_shard *part, int *first, int *end);
 /* Returns the shard's range of a file. */
 struct rw_range rw_shard_range(const struct rw_shard *part, int file);
 
-/* Fails with RW_ERR_ARGUMENT if there are several workers and the path is not a regular file: each
- * worker that opens a pipe would take data from the others. */
+/* Fails with RW_ERR_ARGUMENT if there are several workers and the path is "-", or exists and is not
+ * a regular file: each worker that opens a pipe would take data from the others. */
 int rw_shard_check_path(struct rw_ctx *ctx, const char *path);
 
 /* ---- checking the workers' shards together ---- */

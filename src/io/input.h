@@ -24,8 +24,8 @@ const char *rw_input_name(const struct rw_input *input);
 int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size_t room,
                   size_t *got);
 
-/* Returns 1 if threads may read the content at any offset (a plain file or memory). Then *n_bytes
- * is its size. The content must be plain. */
+/* Returns 1 if the content is not packed and threads may read it at any offset: it is a regular
+ * file that is not standard input, or in memory. Then *n_bytes is its size. */
 int rw_input_is_seekable(const struct rw_input *input, uint64_t *n_bytes);
 /* Returns 1 if the file is gzip and threads may read its raw bytes at any offset. Then *n_bytes is
  * their number. */
@@ -39,7 +39,8 @@ int rw_input_is_gzip(const struct rw_input *input);
 int rw_input_read_at(const struct rw_input *input, uint64_t at, void *buffer, size_t n,
                      size_t *got);
 
-/* Returns the first raw bytes of the file, at most RW_INPUT_HEAD. Must precede any reading. */
+/* Returns the first raw bytes, [*n_bytes]: RW_INPUT_HEAD, or fewer if the file is shorter. Must
+ * precede any reading. */
 enum { RW_INPUT_HEAD = 192 };
 const unsigned char *rw_input_head(const struct rw_input *input, size_t *n_bytes);
 
@@ -103,21 +104,23 @@ int rw_spool_is_once(const struct rw_ctx *ctx, const char *path);
  * part that cannot be verified is read in sequence, which also produces the error messages. */
 struct rw_member {
     size_t at, n_bytes; /* offset and size in `raw` */
-    size_t out, n_out;  /* offset and size of its content; the member states the size */
+    size_t out, n_out; /* offset and size of its content in that of all current members; the size is
+                          stored at the member's end */
 };
 
 struct rw_members {
     struct rw_input *input; /* borrowed */
-    uint64_t at, n_file;    /* file bytes before the current members; size of the file */
+    uint64_t at, n_file;    /* offset in the file of the current members; size of the file */
     unsigned char *raw;     /* [room] file bytes from `at` on; owned */
     size_t room;
     struct rw_member *member; /* [n] consecutive members; owned */
     size_t member_room;
     int n;
-    size_t raw_used, n_out; /* totals over the current members */
+    size_t raw_used, n_out; /* raw bytes, and bytes of content, of all current members */
 };
 
-/* Sets *out to NULL if there is no advantage: the file has one member, or the input is a pipe. */
+/* Finds the first members, like rw_members_next. Sets *out to NULL if several threads have no
+ * advantage: the file is not gzip or has one member, or the input is a pipe. */
 int rw_members_open(struct rw_ctx *ctx, struct rw_input *input, size_t wanted_out, int wanted_n,
                     struct rw_members **out);
 void rw_members_close(struct rw_members *members);

@@ -208,9 +208,9 @@ int rw_scores_of_lines(struct rw_ctx *ctx, struct rw_line_reader *lines, uint32_
     return RW_OK;
 }
 
-/* Reads a file with numbers for the documents or queries of all workers. Stores those of this worker.
- * begin: number of documents or queries of the workers before it. all: only its n_docs and n_queries
- * are set, to the totals over all workers. */
+/* Reads a file with numbers for the documents or queries of all workers. Stores those of this
+ * worker. begin: number of documents or queries of the workers before it. all: only its n_docs and
+ * n_queries are set, to the totals over all workers. */
 static int take_numbers(struct rw_ctx *ctx, struct rw_dataset *dataset,
                         const struct rw_side_column *side, const char *path, uint64_t begin,
                         const struct rw_dataset *all)

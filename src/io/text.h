@@ -21,13 +21,14 @@ struct rw_range;
 struct rw_seen;
 struct rw_text;
 
+/* The builders of chunks, in order, which rw_text_next appends. */
 struct rw_builder_list {
     struct rw_builder *builder; /* [n]; owned */
     size_t n, room;
     int is_whole;           /* 1: the list receives all builders of one file, and no others */
     struct rw_early *early; /* columns that may already contain values, or NULL; owned */
-    /* Called with the builder of a chunk that was just parsed, if the text has neither words nor
-     * columns, to replace its values by scores. NULL: not called. Borrowed, like its user. */
+    /* Called with the builder of a chunk that was just parsed, if the text is LETOR text without
+     * words, to replace its values by scores. NULL: not called. Borrowed, like its user. */
     rw_take_lines_fn *take;
     void *take_user;
     /* For text that is skimmed (RW_TEXT_SKIM), the number of documents of each chunk. A file is
@@ -56,7 +57,7 @@ enum {
 struct rw_letor_entries {
     uint16_t *feature; /* [room] */
     float *value;      /* [room] */
-    uint64_t *text;    /* [room] result of feature_text (letor_fast.c) for it; 0: unknown */
+    uint64_t *text;    /* [room] its text, as feature_text (letor_fast.c) returns it; 0: unknown */
     size_t room, n;
     int32_t last;       /* the previous feature; -1 at first */
     uint64_t n_clamped; /* as in struct rw_dataset, since the chunk began */
@@ -202,7 +203,7 @@ struct rw_text {
     int n_threads;
     struct rw_text_worker *worker;      /* [n_threads]; owned */
     int at_once;                        /* most chunks that are parsed at a time */
-    int few_at_once;                    /* the same for ranges if their values are stored first */
+    int few_at_once;                    /* most ranges at a time if builders keep their values */
     struct rw_text_chunk *chunk;        /* [at_once] the current chunks; owned */
     const struct rw_builder_list *list; /* receives the current chunks, or NULL; borrowed */
     int by_ranges;              /* 1: a chunk is a range of the file; 0: a part of a block */

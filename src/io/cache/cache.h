@@ -20,18 +20,20 @@ enum {
     RW_CACHE_ALIGN = 64,
     RW_CACHE_CRC_BYTES = 4
 };
+/* Whether there are weights, and whether they were given per document or per query. */
 enum rw_cache_weights { RW_CACHE_UNWEIGHTED, RW_CACHE_OF_DOCUMENTS, RW_CACHE_OF_QUERIES };
 
 struct rw_cache_header {
     char magic[8];
     uint32_t version, byte_order;
-    uint64_t file_bytes;
+    uint64_t file_bytes; /* size of the file, with the checksum */
     uint32_t n_docs, n_queries, n_columns;
     uint32_t has_comments, has_bins;
     uint32_t n_cut_features; /* number of features with codes */
-    /* value_bytes to comment_bytes and code_bytes, name_bytes, word_bytes: lengths of sections */
+    /* value_bytes, query_id_bytes, comment_bytes, code_bytes, name_bytes and word_bytes are the
+     * lengths of the sections VALUE, QUERY_ID_TEXT, COMMENT_TEXT, CODE, NAME_TEXT and WORD_TEXT */
     uint64_t value_bytes;
-    uint64_t query_id_bytes, comment_bytes, n_clamped;
+    uint64_t query_id_bytes, comment_bytes, n_clamped; /* n_clamped: as in struct rw_dataset */
     uint64_t n_cuts, code_bytes; /* n_cuts: number of bin boundaries of all features */
     int32_t bins; /* with absent_missing, min_docs: the rule of the codes, see struct rw_cut_rule */
     uint32_t absent_missing, min_docs;
@@ -51,10 +53,10 @@ enum rw_cache_section {
 #undef RW_CACHE_SECTION
     RW_CACHE_N_SECTIONS
 };
-/* The things that the elements of an array belong to, so that those of a shard's documents can be
- * found. */
+/* An axis counts one kind of thing: documents, queries, bytes of ids and so on. The elements of an
+ * array follow an axis, so the elements of a shard are a range. */
 enum rw_cache_axis {
-    RW_CACHE_AXIS_ALL, /* to the whole data set: a shard needs all of them */
+    RW_CACHE_AXIS_ALL, /* no axis: a shard needs all elements */
     RW_CACHE_AXIS_DOCS,
     RW_CACHE_AXIS_QUERIES,
     RW_CACHE_AXIS_QUERY_ID, /* bytes of the texts of all query ids */

@@ -161,7 +161,8 @@ struct part {
 
 /* Finds the first byte and the length of the part's range of ids or comments. section: their
  * offsets; from, end: indices in it of the part's first text and of the first one after the part.
- * n_bytes: length of all texts. *n: length of the part's, unchanged if there are no texts. */
+ * n_bytes: length of all texts. *n: length of the part's texts, unchanged if the section is empty.
+ */
 static int measure_text(struct part *p, enum rw_cache_section section, uint32_t from, uint32_t end,
                         uint64_t n_bytes, uint64_t *n)
 {
