@@ -1,5 +1,5 @@
-/* The small kernels of the engine. They answer the host, copy columns from tiles, move histograms
- * and add to scores. Each section below explains its kernels. */
+/* The small kernels of the engine. They answer the host, copy columns from tiles, compute checksums
+ * of columns, move histograms and add to scores. Each section below explains its kernels. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"
@@ -46,9 +46,9 @@ extern "C" int rw_cuda_copy_answer(void *d_from, uint32_t n, int clear, uint32_t
  * over columns are checksums that differ when the data differ.
  *
  * Decomposition of copy_kernel: a block takes DOCS documents of a column, and a thread every
- * THREADS-th of them. Blocks with the same documents are neighbours, so that common sectors are
- * read once. Decomposition of sum_kernel: each column has SUM_BLOCKS blocks, and each takes every
- * SUM_BLOCKS-th run of THREADS documents. */
+ * COLUMNS_THREADS-th of them. Blocks with the same documents are neighbours, so that common sectors
+ * are read once. Decomposition of sum_kernel: each column has SUM_BLOCKS blocks, and each takes
+ * every SUM_BLOCKS-th range of COLUMNS_THREADS documents. */
 enum {
     COLUMNS_THREADS = RW_TUNE_COLUMNS_THREADS,
     UNROLL = 8,
@@ -56,8 +56,8 @@ enum {
     SUM_BLOCKS = 64
 };
 
-/* Copies a block of documents. An element of a tile is a word of narrow codes, or a code of 16 bits
- * in 2 bytes. */
+/* Copies a thread's codes of a block. first: the thread's first document. An element of a tile is a
+ * word with codes of 4 or 8 bits, or a code of 16 bits in 2 bytes. */
 template <class ELEMENT, class CODE>
 static __device__ __forceinline__ void copy_block(const struct rw_cuda_column &from,
                                                   uint32_t n_docs, uint64_t first, CODE *d_to)
@@ -120,12 +120,13 @@ extern "C" int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32
 
 /* ---- moving histograms ----
  *
- * The histograms of a batch need consecutive buffers, after those that are still useful. When there
- * is no such range left at the end, the last histograms move into the buffers of useless ones.
+ * The histograms of a batch need consecutive buffers, after those that are still useful. When too
+ * few buffers are free at the end of the pool, the last useful histograms move into the buffers of
+ * useless ones.
  *
  * Shapes: cells [buffer][n_cells] of a group, moved as words of 32 bits.
  *
- * Decomposition: grid y is a move, whose words are divided among BLOCKS blocks. */
+ * Decomposition: grid y is a move, whose words are divided among MOVE_BLOCKS blocks. */
 enum { MOVE_THREADS = RW_TUNE_MOVE_THREADS, MOVE_BLOCKS = RW_TUNE_MOVE_BLOCKS };
 
 static __device__ void move_words(void *d_words, uint64_t n, uint32_t from, uint32_t to)

@@ -1,8 +1,12 @@
 /* The arguments of the kernels of engine `cuda`, and their launchers. Each family of kernels has a
  * file. Samples, quantised lambdas and root sums are in cu_quantise.cu. Best splits are in
  * cu_split.cu, and by categories in cu_category.cu. The documents of nodes and the sums of leaves
- * are in cu_partition.cu. Scores, columns, moves and answers are in cu_engine.cu, messages between
- * workers in cu_workers.cu.
+ * are in cu_partition.cu. Scores, columns, moves of histograms and answers are in cu_engine.cu,
+ * messages between workers in cu_workers.cu. The files cu_split.cu, cu_category.cu and
+ * cu_partition.cu are in gpu/split.
+ *
+ * The engine's feature is a number: the index of a feature among those that training uses (struct
+ * rw_cuts).
  *
  * Launchers enqueue on a cudaStream_t and return a cudaError_t. They neither allocate nor wait.
  * Pointers d_x are on the device. A document's position is its index in the list of documents; each
@@ -53,8 +57,9 @@ RW_HD uint32_t rw_cuda_code_of(const struct rw_cuda_column *column, uint32_t doc
     return rw_cuda_code_in(column, element, doc);
 }
 
-/* Copies columns from tiles. d_to: [n_docs] codes, of 2 bytes if those of `from` have 16 bits, else
- * of 1 byte. Rows that contain several of the columns are read once. */
+/* Copies n columns from tiles. d_to: [n_docs] codes each, of 2 bytes if the codes of `from` have 16
+ * bits, else of 1 byte. A row that has codes of several of these columns is read from memory
+ * once. */
 enum { RW_CUDA_MOST_COPIES = 8 };
 struct rw_cuda_copies {
     uint32_t n, n_docs;
@@ -83,8 +88,8 @@ struct rw_cuda_begin {
     struct rw_cuda_lambda_info info;
 };
 
-/* A sample of queries or of documents. Both use the same fields, except those marked for
- * queries. */
+/* A sample of queries or of documents; an item is a query or a document. Samples of documents do
+ * not use n_queries, d_query_offset and d_kept. */
 struct rw_cuda_sample {
     uint64_t seed, threshold; /* an item is kept iff its random number is under threshold */
     uint32_t tree, n_queries, n_docs;
@@ -92,14 +97,14 @@ struct rw_cuda_sample {
     const uint32_t *d_query_offset; /* [n_queries + 1] */
     uint8_t *d_kept;                /* [n_queries] scratch */
     unsigned long long
-        *d_lowest; /* [2] scratch: the lowest (random, item), and the number of kept items */
+        *d_lowest; /* [2] scratch: the lowest (random << 32 | item), and the number of kept items */
     /* [n_docs] 1: in the sample. Sampling queries writes it; sampling documents selects from those
      * with 1. */
     uint8_t *d_sampled;
 };
-/* Draw a sample in two steps. The first writes d_lowest, and d_kept for queries or d_sampled for
- * documents. The second writes d_sampled. If no item was kept, it keeps the query or document with
- * the lowest random number, the first of equals. */
+/* Draw a sample in two steps. of_docs: 1 for documents, 0 for queries. The first step writes
+ * d_lowest, and d_kept for queries or d_sampled for documents. The second writes d_sampled. If no
+ * item was kept, it keeps the item with the lowest random number, the first of equals. */
 int rw_cuda_draw(const struct rw_cuda_sample *sample, int of_docs, void *stream);
 int rw_cuda_finish_sample(const struct rw_cuda_sample *sample, int of_docs, void *stream);
 
@@ -113,11 +118,11 @@ int rw_cuda_list_sampled(const uint8_t *d_sampled, uint32_t n_docs, uint32_t *d_
 struct rw_cuda_quantise {
     uint64_t seed;
     uint32_t tree, n_docs;
-    uint32_t first_doc; /* number of the first document among all workers' */
-    uint32_t most_blocks;
-    int bits, nearest;
-    int squares;                    /* 1: also sums the squares of lambdas */
-    const uint8_t *d_sampled;       /* [n_docs] NULL: all */
+    uint32_t first_doc;       /* number of the first document among all workers' */
+    uint32_t most_blocks;     /* of the launch */
+    int bits, nearest;        /* of quantised numbers; 1: rounds to the nearest, 0: at random */
+    int squares;              /* 1: also sums the squares of lambdas */
+    const uint8_t *d_sampled; /* [n_docs] 0: not in the sample; NULL: all are */
     struct rw_lambda_pair *d_pair;  /* [n_docs] read */
     int32_t *d_lambda_q, *d_hess_q; /* [n_docs] of sampled documents; d_hess_q may be NULL */
     struct rw_cuda_begin *d_begin;  /* its info is set; the launch writes the other fields */
@@ -126,22 +131,23 @@ int rw_cuda_quantise(const struct rw_cuda_quantise *quantise, void *stream);
 
 /* ---- histograms and splits: cu_split.cu ---- */
 
-/* Histograms of a group, one buffer per node. Hessians: newton only, else NULL. */
+/* Histograms of a group, one buffer per node. */
 struct rw_cuda_cells {
-    uint32_t *d_count; /* [n_buffers][n_cells], like the others */
-    void *d_lambda;    /* int64_t; int32_t if narrow */
-    void *d_hess;
-    int narrow; /* 1: the sums of any node fit 32 bits */
+    uint32_t *d_count; /* [n_buffers][n_cells] */
+    void *d_lambda;    /* [n_buffers][n_cells] of int64_t, or int32_t if narrow */
+    void *d_hess;      /* like d_lambda; NULL without newton */
+    int narrow;        /* 1: the sums of any node fit 32 bits */
     uint32_t n_features, n_bins, n_cells;
     const uint32_t *d_row; /* [n_features + 1] as in gpu/hist/hist.h; NULL: rows of n_bins */
-    const struct rw_cuda_feature *d_feature; /* [n_features] in ascending order of column */
+    const struct rw_cuda_feature *d_feature; /* [n_features] in the order of the cells */
     const uint8_t *d_sampled;                /* [n_features] 0: not sampled for this tree */
 };
 
+/* A feature, as the search for thresholds sees it. */
 struct rw_cuda_feature {
     uint32_t column;              /* the engine's feature */
     uint32_t n_bins, has_missing; /* missing values have the code n_bins; categorical: both 0 */
-    uint32_t zero_bin;            /* the first bin whose threshold is at least 0 */
+    uint32_t zero_bin;            /* the first bin whose threshold is at least 0, or n_bins */
 };
 
 /* Histograms of a group that move to a different buffer. No buffer is both a source and a
@@ -167,15 +173,18 @@ struct rw_cuda_categories {
     uint32_t most_codes; /* largest number of codes of any of them */
 };
 
+/* The best split of a node. */
 struct rw_cuda_found {
     double gain;
     int32_t column; /* -1: no split */
-    uint32_t bin;   /* of a categorical feature: RW_CUDA_BY_SET | its number among them */
+    uint32_t bin; /* documents in bins up to it go left. For a categorical feature: RW_CUDA_BY_SET |
+                     its index among the categorical features of all groups */
     int32_t missing_left;
     uint32_t n_left; /* documents that go left */
 };
 #define RW_CUDA_BY_SET 0x80000000u
 
+/* The most nodes of a search. */
 enum { RW_CUDA_MOST_SEARCHED = 128 };
 
 /* The reply that the host polls, in host memory that the device writes. Each 64-bit word arrives at
@@ -188,16 +197,18 @@ struct rw_cuda_reply {
 
 struct rw_cuda_search {
     struct rw_split_rule rule;
-    uint32_t least_n; /* minimum documents and quantised hessian of a side, as in rw_side_allowed */
+    uint32_t least_n; /* least_n and least_hess: minimum documents and quantised hessian of a side,
+                         as in rw_side_allowed */
     int64_t least_hess;
     struct rw_cuda_found *d_best; /* [n][n_blocks] scratch */
     float *d_score;               /* [n][features of the group] scratch, of rough searches */
-    uint32_t *d_done;            /* [n] scratch: 0 before the first group, and 0 again at the end */
-    struct rw_cuda_reply *reply; /* page-locked; its first n are written with the last group */
+    uint32_t *d_done; /* [n] scratch: finished blocks of each node; 0 before the first group, and 0
+                         again at the end */
+    struct rw_cuda_reply *reply; /* page-locked; [n] written by the last block of each node */
     const int8_t *d_direction;   /* by the engine's feature; NULL: no monotone constraints */
     uint32_t launch;             /* differs from the launch before */
     uint32_t n;
-    /* rw_cuda_search_blocks() of all groups together, for n nodes, plus n_sets. */
+    /* Blocks per node: rw_cuda_search_blocks() of all groups together, plus n_sets. */
     uint32_t n_blocks;
     uint32_t buffer[RW_CUDA_MOST_SEARCHED]; /* [n] buffer of each node searched */
     const double *d_penalty;                /* by the engine's feature; NULL: no feature costs */
@@ -208,20 +219,23 @@ struct rw_cuda_search {
         most_blocks; /* blocks that run at once; if more are needed, features share fewer warps */
     uint32_t n_sets; /* categorical features of all groups */
     struct rw_code_set *d_set; /* [n][n_sets] scratch: the codes that go left */
-    /* [n] page-locked: the codes that go left, for splits by sets. */
+    /* [n] page-locked: the codes that go left, written for splits with RW_CUDA_BY_SET. */
     struct rw_code_set *reply_set;
 };
 /* Returns the number of blocks per node that write a result, at most n_features. */
 uint32_t rw_cuda_search_blocks(const struct rw_cuda_search *search,
                                const struct rw_cuda_cells *cells);
-/* Searches the features of one group. Its blocks follow first_block other blocks of each node. */
+/* Searches the features of one group, except categorical ones. For each node, its blocks are those
+ * from first_block on. */
 int rw_cuda_search_group(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
                          uint32_t first_block, void *stream);
-/* Returns 1 if the search takes two launches and one block per node. That is faster for many nodes
- * whose features have neither constraints nor costs and may all split them. */
+/* Returns 1 if the search of a group takes two launches; the second has one block per node. That is
+ * faster from RW_TUNE_SPLIT_ROUGH pairs of node and feature on. The group must have several
+ * features, without too many bins for the kernels. They must have neither monotone constraints nor
+ * costs, and all must be allowed in each node. */
 int rw_cuda_is_rough(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells);
-/* Searches the group's categorical features, one block each. Call it after all groups were
- * searched. */
+/* Searches the group's categorical features, with a block for each node and feature, from
+ * first_block on. Call it after rw_cuda_search_group of all groups. */
 int rw_cuda_search_categories(const struct rw_cuda_search *search,
                               const struct rw_cuda_cells *cells,
                               const struct rw_cuda_categories *categories, uint32_t first_block,
@@ -230,22 +244,23 @@ int rw_cuda_search_categories(const struct rw_cuda_search *search,
 /* ---- histograms of many workers: cu_workers.cu ---- */
 
 /* The layout and place of a node's cells in a message. The layout depends on the largest values of
- * their sums over all workers. A cell is one number of 64 or 32 bits, with count, hessian and
- * lambda from the lowest bits up; or its numbers are separate. */
+ * their sums over all workers. A cell is one number of 64 or 32 bits, with count, hessian (newton)
+ * and lambda from the lowest bits up; or some of its numbers are separate. */
 struct rw_cuda_wire {
-    uint32_t at64, at32; /* index of its first numbers in a worker's part */
+    uint32_t at64, at32; /* index of its first number of 64 and of 32 bits in a worker's part */
     /* Buffer of this worker's sums; RW_CUDA_NOT_BUILT: the worker has no documents of the node. */
     uint32_t built;
     /* Buffers of the sums over all workers. parent: may be RW_HIST_NO_PARENT. */
     uint32_t to, parent;
-    uint8_t words;         /* 64-bit words per cell: 0 (one number of 32 bits), 1, 2 or 3 */
-    uint8_t separate_hess; /* 1: words is 1, and hessians are separate numbers of 32 bits */
-    uint8_t n_bits, hess_bits;
+    uint8_t words; /* 64-bit words per cell. 0: one number of 32 bits. 1: one number of 64 bits. 2,
+                      or 3 with hessians: separate numbers */
+    uint8_t separate_hess;     /* 1: words is 1, and hessians are separate numbers of 32 bits */
+    uint8_t n_bits, hess_bits; /* bits of the count and the hessian in one number */
 };
 #define RW_CUDA_NOT_BUILT UINT32_MAX
 
-/* Returns the layout for a node with all_n documents on all workers; the place is not set. bits: of
- * quantised numbers. */
+/* Returns the layout for a node with all_n documents on all workers; the place and the buffers are
+ * 0. bits: of quantised numbers. */
 static inline struct rw_cuda_wire rw_cuda_wire_of(int newton, int bits, uint32_t all_n)
 {
     const uint32_t n_bits = rw_hist_bits_of(all_n);
@@ -267,41 +282,44 @@ static inline struct rw_cuda_wire rw_cuda_wire_of(int newton, int bits, uint32_t
 
 enum { RW_CUDA_GROUPS = 3 };
 
-/* A message between workers. A worker's part has, node after node, the cells of the features that
- * it owns, group after group. Each group has as many cells as the worker with the most cells of the
- * group has. */
+/* The messages between workers. A message has a part for each worker. A worker's part has, node
+ * after node, the cells of the features that it owns, group after group. In every part a group has
+ * as many cells as the worker with the most cells of the group has. */
 struct rw_cuda_exchange {
     int n_groups, newton;
     uint32_t n_workers, n_nodes;
     uint32_t n_cells;               /* cells of a node in a part */
     uint32_t begin[RW_CUDA_GROUPS]; /* the first cell of each group */
-    uint64_t n_each64, n_each32;    /* numbers per part */
+    uint64_t n_each64, n_each32;    /* numbers of 64 and of 32 bits per part */
     /* [n_workers + 1] each: first cell of each worker's features in the group's histograms. */
     const uint32_t *d_first[RW_CUDA_GROUPS];
     struct rw_cuda_cells built[RW_CUDA_GROUPS], own[RW_CUDA_GROUPS];
     const struct rw_cuda_wire *d_wire; /* [n_nodes] */
-    uint64_t *d_send64, *d_recv64;     /* [n_workers][n_each64]; [n_each64] */
-    uint32_t *d_send32, *d_recv32;
+    uint64_t *d_send64, *d_recv64;     /* d_send64: [n_workers][n_each64]; d_recv64: [n_each64] */
+    uint32_t *d_send32, *d_recv32;     /* like those, with n_each32 */
 };
-/* Pack this worker's sums into messages. Unpack the sums over all workers into histograms, and into
- * those of the siblings. */
+/* The first function writes this worker's sums from `built` to d_send64 and d_send32. The second
+ * writes the sums over all workers from d_recv64 and d_recv32 to `own`, and subtracts them from the
+ * parents. */
 int rw_cuda_workers_pack(const struct rw_cuda_exchange *exchange, void *stream);
 int rw_cuda_workers_unpack(const struct rw_cuda_exchange *exchange, void *stream);
 
 /* ---- documents of nodes: cu_partition.cu ---- */
 
-/* Documents per block: the positions of each node are cut into chunks of this size. */
+/* Documents per block: the positions of each node are divided into chunks of this size. */
 enum { RW_CUDA_CHUNK = RW_TUNE_PARTITION_CHUNK };
 /* Words that a partition's launch carries, for 32 nodes of a histogram call and their parents. */
 enum { RW_CUDA_CARRIED = 32 * 5 };
 
-/* n_left is unknown: documents that go right are filled in from the node's end. */
+/* A value of rw_cuda_part.n_left: it is unknown, so documents that go right are written from the
+ * node's end. */
 #define RW_CUDA_UNCOUNTED UINT32_MAX
 
 struct rw_cuda_part { /* one node */
-    /* The node's first position, and that of its left child, whose documents come first. */
+    /* The node's first position, and the first position of its children. The left child's documents
+     * come first. */
     uint64_t from, to;
-    uint32_t n, n_left;   /* at most 2^31; or RW_CUDA_UNCOUNTED */
+    uint32_t n, n_left;   /* documents, at most 2^31; those that go left, or RW_CUDA_UNCOUNTED */
     uint32_t first_chunk; /* chunks of all nodes before it */
     uint32_t bin, missing_code;
     int32_t missing_left;
@@ -323,15 +341,15 @@ struct rw_cuda_part_sets {
  * also carries small data of the next kernels to the device. */
 struct rw_cuda_partition {
     uint32_t n_parts, n_chunks;
-    uint32_t *d_list; /* [.. positions] */
-    /* [.. positions] Words of rw_moved_word that move with the documents; NULL: none. Those of a
+    uint32_t *d_list; /* by position */
+    /* By position. Words of rw_moved_word that move with the documents; NULL: none. Those of a
      * whole part are made from the arrays by document. */
     void *d_moved;
     enum rw_moved moved;
-    const int32_t *d_lambda, *d_hess; /* [n_docs]; hessians: or NULL */
-    /* [RW_CUDA_MOST_PARTS] each, cleared once. A launch uses [launch % 2] and clears the other. It
-     * counts the documents placed; in the end it has the number of each part, left ones in the low
-     * half. */
+    const int32_t *d_lambda, *d_hess; /* [n_docs] each; d_hess: NULL without newton */
+    /* [RW_CUDA_MOST_PARTS] each; the caller clears both once. A launch uses d_placed[launch % 2]
+     * and clears the other. It counts the documents of each part that it has placed: those that go
+     * left in the low half of a word, those that go right in the high half. */
     unsigned long long *d_placed[2];
     uint32_t launch;     /* one more than in the launch before */
     uint32_t n_carried;  /* words, 0 to RW_CUDA_CARRIED */
@@ -341,20 +359,20 @@ struct rw_cuda_partition {
 };
 /* Partitions documents. Documents of a child keep their order within a chunk, but chunks come in
  * any order. Nodes' positions must not overlap, and positions read must not overlap positions
- * written. sets: NULL if no part has one. */
+ * written. Parts read their sets from `sets`, which is NULL if no part has one. */
 int rw_cuda_partition(const struct rw_cuda_partition *partition,
                       const struct rw_cuda_part_sets *sets, void *stream);
 
-/* Gathers the moved words of n positions from arrays by document. d_hess may be NULL. */
+/* Writes the words of rw_moved_word of n positions, from arrays by document. d_hess may be NULL. */
 int rw_cuda_gather(const uint32_t *d_list, uint32_t n, const int32_t *d_lambda,
                    const int32_t *d_hess, enum rw_moved moved, void *d_moved, void *stream);
 
 /* ---- leaves: sums in cu_partition.cu, scores in cu_engine.cu ---- */
 
-/* Some or all positions of a leaf. A leaf may have several such entries. */
+/* A range of positions of a leaf. A leaf may have several ranges. */
 struct rw_cuda_leaf {
     uint64_t from;
-    uint32_t n, first_chunk;
+    uint32_t n, first_chunk; /* first_chunk: chunks of all ranges before it */
     uint32_t leaf;
 };
 
@@ -379,11 +397,12 @@ struct rw_cuda_walk {
     const float *d_leaf;                /* [n_leaves] */
     uint32_t n_leaves, n_docs;
     int32_t by_set;                        /* 1: some nodes have sets */
-    const struct rw_cuda_column *d_column; /* columns of the set */
+    const struct rw_cuda_column *d_column; /* [n_features] of the set */
     const uint8_t *d_skip; /* [n_docs] not 0: the score is unchanged; NULL: all change */
     double *d_score;       /* [n_docs] */
 };
-/* Adds values by walking the tree with the documents' codes. */
+/* Adds to the score of each document the value of its leaf, which it finds by walking down the tree
+ * with the document's codes. */
 int rw_cuda_add_walk(const struct rw_cuda_walk *walk, void *stream);
 
 /* Returns the number of chunks of n documents. */

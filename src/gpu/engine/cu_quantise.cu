@@ -5,8 +5,8 @@
  *
  * Decomposition: in sample_kernel threads stride over queries, and in sample_docs_kernel over
  * documents. In spread_kernel warps stride over queries, with lanes over a query's documents. In
- * quantise_kernel threads stride over documents, and a block adds up its sums before it touches the
- * record. All sums are of integers, so the order of blocks does not matter. */
+ * quantise_kernel threads stride over documents, and a block adds up its sums before it adds them
+ * to struct rw_cuda_begin. All sums are of integers, so the order of blocks does not matter. */
 #include <cub/block/block_reduce.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -87,7 +87,7 @@ extern "C" int rw_cuda_draw(const struct rw_cuda_sample *sample, int of_docs, vo
     const uint32_t n = of_docs ? sample->n_docs : sample->n_queries;
     TRY_CUDA(
         cudaMemsetAsync(&sample->d_lowest[0], 0xff, sizeof(*sample->d_lowest),
-                        (cudaStream_t)stream)); /* clears the lowest and the number of kept items */
+                        (cudaStream_t)stream)); /* the largest number: no item has been drawn yet */
     TRY_CUDA(
         cudaMemsetAsync(&sample->d_lowest[1], 0, sizeof(*sample->d_lowest), (cudaStream_t)stream));
     return launch_grid(of_docs ? sample_docs_kernel : sample_kernel,

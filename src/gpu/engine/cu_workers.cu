@@ -4,7 +4,8 @@
  * Shapes: struct rw_cuda_exchange. Parts are padded, so that those of all workers have the same
  * length.
  *
- * Decomposition: a thread per cell; grid y is the node, z is the worker that receives it. */
+ * Decomposition: a thread per cell of a part; grid y is the node. In pack_kernel, z is the worker
+ * that receives the part. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"

@@ -1,4 +1,6 @@
-/* The engine for GPUs: starts trees, divides the documents of nodes, and keeps scores. */
+/* The engine for GPUs (engine_cuda.h): sends small data and reads answers, starts trees, divides
+ * the documents of nodes, sums leaves, keeps and measures scores, and caches codes for the next
+ * training. */
 #include "gpu/engine/engine_cuda.h"
 
 #include <string.h>
@@ -60,7 +62,7 @@ static int take_answer(struct rw_cuda *cuda)
                                             .bytes = cuda->answer_size,
                                             .value = cuda->n_answers};
     RW_TRY(rw_transfer_await(cuda->device, &reply));
-    cuda->stage.used = 0; /* work enqueued after the request sends nothing */
+    cuda->stage.used = 0; /* the work enqueued since the request has sent nothing */
     return RW_OK;
 }
 
@@ -85,7 +87,8 @@ int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
 
 /* ---- the start of a tree ---- */
 
-/* Sends the flags of the tree's sampled features, group by group. */
+/* Samples the tree's features, sets root->n_features to their number, and sends their flags, group
+ * by group, unless these are the same for all trees. */
 static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
@@ -105,7 +108,7 @@ static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *
             root->n_features += *kept++ = drawn[cuda->group[g].column[f]];
     }
     cuda->knows_features = root->n_features == n_features && rules->feature_threshold > UINT32_MAX;
-    piece.d = cuda->d_feature_sampled; /* it is valid for the whole tree */
+    piece.d = cuda->d_feature_sampled; /* which, unlike the stage, keeps them for the tree */
     return rw_cuda_send(cuda, &piece, n_features);
 }
 
@@ -124,8 +127,8 @@ static int draw_sample(struct rw_cuda *cuda, uint32_t tree, int of_docs)
     return RW_OK;
 }
 
-/* Returns 1 if lambdas move with the documents, which requires that each group reads them by
- * position. maybe: also 1 if a group may do so after it has chosen a method. */
+/* Returns 1 if lambdas can move with the documents, which requires that the chosen method of each
+ * group reads them by position. maybe: also 1 if a group may do so after it has chosen a method. */
 static int takes_moved(const struct rw_cuda *cuda, int maybe)
 {
     int takes = cuda->d_moved != NULL;
@@ -270,14 +273,15 @@ int rw_cuda_flush_parts(struct rw_cuda *cuda)
     return cuda->workers ? rw_cuda_workers_flush(cuda, cuda->waiting) : rw_cuda_flush(cuda);
 }
 
-/* Returns the words of a split's set that a launch carries. */
+/* Returns the number of words of a split's set; 0 for a split by bin. */
 static uint32_t part_words(const struct rw_cuda *cuda, const struct rw_split *split)
 {
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
     return split->is_set ? rw_set_words(rw_cuts_n_bins(cuts, (uint32_t)split->column)) : 0;
 }
 
-/* Adds a split's set to the launch. Returns the index of its first word. */
+/* Adds a split's set to the sets that the pending partition's launch carries. Returns the index of
+ * its first word; -1 for a split by bin. */
 static int32_t add_part_set(struct rw_cuda *cuda, const struct rw_split *split)
 {
     const uint32_t first = cuda->n_part_words, n_words = part_words(cuda, split);
@@ -327,8 +331,8 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
 
 /* ---- leaves and scores ---- */
 
-/* Lists a leaf's positions, which are those of the slots below it. Returns the number of entries so
- * far. */
+/* Lists a leaf's positions, which are those of the slots below it that were not partitioned.
+ * Returns the number of entries in `piece` so far. */
 static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, uint32_t leaf,
                           struct rw_cuda_leaf *piece, uint32_t n_pieces, uint32_t *n_chunks)
 {
@@ -395,14 +399,14 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
     return RW_OK;
 }
 
-/* Returns the words of a node's set. */
+/* Returns the number of words of a node's set; 0 without a set. */
 static uint32_t set_words(const struct rw_coded_node *node)
 {
     return node->set ? rw_set_words(node->missing_code) : 0;
 }
 
-/* Copies the sets to `to`, one after another. Each node's set then points to the copy on the
- * device. */
+/* Copies the sets to `to`, one after another. Each node's set then points to where d will have the
+ * copy, on the device. */
 static void place_sets(struct rw_coded_node *nodes, size_t n_nodes, uint32_t *to, const uint32_t *d)
 {
     for (size_t k = 0; k < n_nodes; k++) {
@@ -416,8 +420,9 @@ static void place_sets(struct rw_coded_node *nodes, size_t n_nodes, uint32_t *to
     }
 }
 
-/* Sends a finished tree to the device, in the form that walks read: nodes of 8-byte words (from
- * cuda->coded), their sets, and the leaves. has_columns: also sends cuda->walk_column. */
+/* Sends a finished tree to the device, in the form that walks read: the nodes of cuda->coded, their
+ * sets, and the leaves. The nodes come first, since they need an alignment of 8 bytes. has_columns:
+ * also sends cuda->walk_column. */
 static int send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, int has_columns,
                      struct rw_cuda_walk *walk)
 {
@@ -477,7 +482,7 @@ static uint32_t lay_out_walk(struct rw_cuda *cuda, int set, int n_nodes)
     return (uint32_t)docs;
 }
 
-/* Sends documents [first, first + n) of the columns. */
+/* Sends the codes of documents [first, first + n) in the columns that lay_out_walk laid out. */
 static int send_chunk(struct rw_cuda *cuda, int set, uint32_t first, uint32_t n)
 {
     for (uint32_t f = 0; f < cuda->host.base.info.n_features; f++) {
@@ -493,8 +498,8 @@ static int send_chunk(struct rw_cuda *cuda, int set, uint32_t first, uint32_t n)
     return RW_OK;
 }
 
-/* Adds the tree to the scores of a set's documents. It skips documents with d_skip not 0; NULL:
- * none are skipped. Codes in host memory are sent chunk by chunk. */
+/* Adds the tree to the scores of a set's documents. It skips documents with d_skip not 0; d_skip
+ * NULL: skips no document. Codes in host memory are sent chunk by chunk. */
 static int add_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
                     const uint8_t *d_skip)
 {
@@ -595,8 +600,8 @@ static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t
  * The next training on the same set finds its codes on the device, and neither bins nor sends them
  * again. It can use them only if it would make the same codes. */
 
-/* Returns 1 if a training with this min_docs leaves out the same features. A higher min_docs leaves
- * out more of them. */
+/* Returns 1 if a training with this min_docs leaves out the same features as the training that made
+ * the codes. A higher min_docs leaves out more of them. */
 static int splits_the_same(const struct rw_cuda_codes *codes, uint32_t min_docs)
 {
     const struct rw_cuts *cuts = codes->cuts;
@@ -671,7 +676,8 @@ static struct rw_cuda_codes *detach_codes(struct rw_cuda *cuda)
     uint8_t *ignore = NULL;
     if (cuda->taken)
         return cuda->taken;
-    /* Not settled: loading failed, or there are unneeded columns. */
+    /* If it is not settled, loading failed, or there still are columns that no chosen method
+     * reads. */
     if (!owner_of(cuda) || !cuda->is_settled ||
         (rule->ignore && RW_ARENA_NEW(ctx, &cuda->codes_arena, ignore, RW_FEATURE_IDS) < 0) ||
         RW_NEW(ctx, codes, 1) < 0)

@@ -1,12 +1,13 @@
 /* State of the engine for GPUs. The file engine_cuda.c starts trees and keeps documents and scores.
  * Data is sent to the device in engine_cuda_load.c. Histograms are built and splits found in
- * engine_cuda_hist.c, also with many workers. Host memory for data that does not fit the device,
- * and columns of codes for partitions, are in engine_cuda_far.c. Memory is allocated when data is
- * loaded and, once more, in the first tree, when histogram methods are chosen.
+ * engine_cuda_hist.c, which also has the functions for many workers. Host memory for data that does
+ * not fit the device, and columns of codes for partitions, are in engine_cuda_far.c. Memory for
+ * training is allocated when data is loaded and, once more, in the first tree, when histogram
+ * methods are chosen.
  *
- * The list of documents has two halves. The documents of a node's children are written to the same
- * positions of the other half. A histogram is a buffer in each group's pool. A split takes one more
- * buffer, so a tree of n leaves fills n buffers. */
+ * The list of documents has two halves. The documents of a node's children are written to the
+ * node's positions in the other half. A histogram is a buffer in each group's pool. A split takes
+ * one more buffer, so a tree of n leaves fills n buffers. */
 #pragma once
 
 #include "gpu/device/cu_check.h"
@@ -31,34 +32,36 @@ struct rw_cuda_place {
 /* A set's codes in host memory, by feature. */
 struct rw_cuda_far {
     char *column;              /* page-locked; owned; NULL: no codes in host memory */
-    struct rw_cuda_column *at; /* [n_features] columns in it, for kernels and copies */
+    struct rw_cuda_column *at; /* [n_features] its columns, for kernels and copies */
 };
 
+/* A data set: set 0 is the training set, the others are measured. */
 struct rw_cuda_set {
-    int is_far;
+    int is_far; /* 1: some of its codes are in host memory */
     struct rw_cuda_far far;
     struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* [n_groups] owned */
-    struct rw_cuda_column *d_column;               /* [n_features] */
+    struct rw_cuda_column *d_column;               /* [n_features] where the codes are */
     double *d_score;                               /* [n_docs] */
     struct rw_cuda_metrics *metrics;               /* NULL: not measured; owned */
 };
 
-/* The features whose codes have the same width. */
+/* The features of one struct rw_hist_matrix. */
 struct rw_cuda_group {
     int bits;
     uint32_t n_features, n_bins; /* n_bins: the largest number of codes of a feature */
     uint32_t n_narrow;           /* the last n_narrow features have at most 16 codes */
     uint32_t *column;            /* [n_features] the engine's features */
-    uint16_t *d_frequent;        /* [n_features] */
-    /* The histograms being made, and the histograms that are kept and searched. With one worker
-     * they are the same. With many workers, the first hold this worker's documents and all
-     * features. The second hold all documents and this worker's features, from first_own on. */
+    uint16_t *d_frequent;        /* [n_features] most frequent codes */
+    /* built: the histograms being made. cells: the histograms that are kept and searched. With one
+     * worker they are the same. With many workers, `built` has sums over this worker's documents,
+     * for all features. `cells` has sums over all documents, for the features that this worker
+     * owns, from first_own on. */
     struct rw_cuda_cells built, cells;
     uint32_t first_own;
     struct rw_cuda_categories categories; /* of the features that are searched */
     struct rw_hist_candidates candidates;
     struct rw_hist_choice choice;
-    int chosen;
+    int chosen;       /* 1: `choice` is made */
     int is_rechecked; /* 1: the choice was checked again in a later tree */
     int is_reported;  /* 1: the choice was reported */
 };
@@ -69,18 +72,20 @@ struct rw_cuda_kept {
     uint64_t column_bytes; /* bytes per column */
     void *d;               /* [n] columns */
     int32_t *of;           /* [n] the engine's feature in each; -1: free */
-    double *use; /* [n_features] documents in large nodes that it split; older trees count less */
+    double *use; /* [n_features] documents in large nodes that the feature split; older trees count
+                    less. With codes in host memory, all nodes count */
     uint8_t *drawn; /* [n_features] 1: sampled for the tree */
 };
 
-/* A node of all documents, without a parent, in the layout that histograms read on the device. */
+/* A node of all documents, without a parent, as a histogram call reads it on the device (d_node,
+ * d_parent). */
 struct rw_cuda_whole {
     struct rw_hist_node node;
     uint32_t parent;
 };
 
-/* Page-locked memory, and its mirror on the device, for data to be sent. A piece is not reused
- * until the engine has waited for the device. */
+/* Page-locked memory (`host`), and memory of the same size on the device (`d`), for data to be
+ * sent. No part of it is reused until the engine has waited for the device. */
 struct rw_cuda_stage {
     char *host, *d;
     size_t bytes, used;
@@ -91,9 +96,9 @@ struct rw_cuda_codes {
     struct rw_device_cache entry;
     struct rw_cut_rule rule;
     struct rw_cuts *cuts; /* owned */
-    /* Memory of the fields below, except matrices. */
+    /* Memory of the fields below, except the matrices. */
     struct rw_arena arena;
-    uint8_t *ignore; /* [RW_FEATURE_IDS] of the rule; NULL if the rule's is */
+    uint8_t *ignore; /* [RW_FEATURE_IDS] a copy of the rule's `ignore`; NULL if that was NULL */
     int n_groups;
     struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* [n_groups] owned */
     uint64_t *counts[RW_CUDA_GROUPS];              /* as in the engine */
@@ -103,13 +108,14 @@ struct rw_cuda_codes {
 /* State for many workers. */
 struct rw_cuda_workers {
     struct rw_cuda_exchange exchange; /* of the current call */
-    uint32_t most_nodes;              /* nodes per call, at most */
+    uint32_t most_nodes;              /* most nodes of a histogram call */
     uint32_t *all_n;                  /* [max_slots] documents of each node, over all workers */
-    void *staged;                     /* page-locked: messages through the hosts; NULL: unused */
+    void *staged; /* page-locked, for messages through the hosts; NULL: NCCL carries them */
 };
 
 struct rw_cuda {
-    struct rw_host host; /* the cuts, and device memory; the host has no codes */
+    struct rw_host host; /* the part that all engines share; it has the cuts and counts device
+                            memory, but has no codes */
     /* Host memory of the fields below, unless stated otherwise. */
     struct rw_arena arena;
     struct rw_device *device;
@@ -117,65 +123,70 @@ struct rw_cuda {
     struct rw_cuda_set set[RW_MAX_SETS];
     struct rw_cuda_group group[RW_CUDA_GROUPS]; /* [n_groups] */
     int n_groups;
-    struct rw_comm *comm;            /* of the workers' GPUs; NULL: not connected by NCCL; owned */
+    struct rw_comm *comm; /* connects the workers' GPUs by NCCL; NULL: not connected; owned */
     struct rw_cuda_workers *workers; /* NULL: one worker */
-    /* Free or allowed bytes of the device, before the training set was loaded. */
+    /* Bytes of the device that were free before the training set was loaded, or fewer if the user
+     * allows fewer. */
     uint64_t free_bytes;
     int is_limited; /* 1: the user limits device memory */
-    /* bytes that the choice of methods in the first tree will add; 0 in dry runs and afterwards */
+    /* bytes by which the choice of methods in the first tree will change the memory in use; 0 in
+     * dry runs and afterwards */
     int64_t to_settle;
     struct rw_cuda_place place;
     /* ---- reads from host memory ---- */
-    /* Arguments with which histograms read it, if place.is_far; owned. */
+    /* The `far` of histogram calls, if place.is_far; owned. */
     struct rw_hist_far hist_far;
     struct rw_far_reads reads; /* reads of the tree so far; `bytes` excludes the histograms' */
     void *event[2];            /* cudaEvent_t: before and after histograms */
     int is_timed;              /* 1: events are recorded, and their time is not added yet */
     char *d_walk;              /* [walk_bytes] chunks of columns sent for a walk */
-    size_t walk_bytes;         /* 0: no set needs them */
+    size_t walk_bytes;         /* 0: no set needs d_walk */
     struct rw_cuda_column *walk_column; /* [n_features] scratch */
     /* The largest number of bytes so far, including memory that is freed later. */
     uint64_t most_bytes;
     struct rw_cuda_stage stage;
-    void *answer; /* page-locked, [answer_bytes]: data read back */
-    size_t answer_bytes;
+    void *answer;          /* page-locked, [answer_bytes]: data read back */
+    size_t answer_bytes;   /* room */
     uint32_t *answer_word; /* follows `answer`: the number of the last answer that arrived */
-    uint32_t n_answers;
-    size_t answer_size; /* of the last answer */
+    uint32_t n_answers;    /* answers requested so far */
+    size_t answer_size;    /* bytes of the last answer */
     /* ---- the training set ---- */
     /* The cache entry that holds its codes; NULL: the engine owns them. */
     struct rw_cuda_codes *taken;
     struct rw_arena codes_arena;      /* of counts, and of the groups' columns */
-    uint64_t *counts[RW_CUDA_GROUPS]; /* [group's n_features][n_bins] documents */
+    uint64_t *counts[RW_CUDA_GROUPS]; /* [group's n_features][n_bins] documents with each code */
     uint32_t n_docs, n_queries;
     struct rw_cuda_sample sample; /* d_sampled NULL: all documents */
-    uint8_t *d_feature_sampled;   /* [n_features] group by group */
+    uint8_t *d_feature_sampled;   /* [n_features] 1: sampled for the tree; group by group */
     int knows_features;           /* 1: d_feature_sampled is the same for all trees */
     /* ---- the tree ---- */
     struct rw_cuda_quantise quantise;
-    /* The quantised values by position, [2][half] words; NULL if no histogram method reads them so.
-     * They move with the documents if all groups read them: moves is then 1, else 0, and -1 before
-     * a tree's first partition. */
+    /* The words of rw_moved_word by position, [2][half]. NULL if codes are in host memory, or a
+     * group has no candidate that reads them. moves: 1 if they move with the documents, since all
+     * chosen methods read them; else 0. It is -1 before a tree's first partition. */
     void *d_moved;
     int moves;
-    int is_listed;   /* 0: the root's positions are document numbers, and its list is not written */
-    uint64_t half;   /* positions per half */
-    uint32_t *n;     /* [max_slots] documents of each node */
-    uint64_t *first; /* [max_slots] each node's first position */
-    int32_t *buffer_of;  /* [max_slots] buffer of its histogram; -1: none, or no longer useful */
-    int32_t (*child)[2]; /* [max_slots] slots; -1: not partitioned */
+    int is_listed; /* 0: the root's positions are document numbers, and the list of its documents is
+                      not written */
+    uint64_t half; /* positions per half */
+    uint32_t *n;   /* [max_slots] this worker's documents of each node */
+    uint64_t *first;     /* [max_slots] each node's first position */
+    int32_t *buffer_of;  /* [max_slots] buffer of each node's histogram; -1: not built, or no longer
+                            useful */
+    int32_t (*child)[2]; /* [max_slots] slots of the children; -1: not partitioned */
     int32_t *stack;      /* [max_slots] scratch */
-    int32_t n_buffers, n_used;
+    int32_t n_buffers, n_used; /* buffers of each pool; those before n_used may be in use */
     /* ---- scratch ---- */
-    struct rw_hist_node *node; /* [most_nodes] of one histogram call */
+    struct rw_hist_node *node; /* [most_nodes] the nodes of one histogram call */
     uint32_t *parent;          /* [most_nodes] their parents' buffers */
     uint32_t most_nodes;
-    uint64_t most_chunks;               /* chunks per launch */
+    uint64_t most_chunks;               /* most chunks of a partition's launch */
     struct rw_cuda_part_sets part_sets; /* of the pending partition */
-    uint32_t n_part_words;
+    uint32_t n_part_words;              /* words of part_sets in use */
     /* A partition that is not launched yet. The nodes of the next histograms are sent with it. */
     struct rw_cuda_partition partition;
-    /* The split of its first part; the others follow it. Only with many workers. */
+    /* The split of its first part; the splits of the other parts follow in the same array. Read
+     * only with many workers. */
     const struct rw_split *waiting;
     struct rw_cuda_whole *d_whole;       /* [1] */
     int root_begun;                      /* 1: rw_cuda_begin_root has begun the root's histogram */
@@ -184,7 +195,7 @@ struct rw_cuda {
     struct rw_cuda_kept kept;
     int is_settled; /* 1: methods are chosen, and memory needed only for the choice is freed */
     struct rw_cuda_search search; /* launch: the number of the last one */
-    uint32_t most_searched;       /* nodes per search, at most */
+    uint32_t most_searched;       /* most nodes of a search */
     uint32_t n_trees;             /* number of trees begun */
     uint32_t n_searched;          /* nodes of the search in progress; 0: no search */
     uint32_t *d_n_listed;         /* number of sampled documents */
@@ -195,12 +206,12 @@ struct rw_cuda {
         uint32_t n;
         int n_leaves; /* 0: no request in progress */
     } pending_leaves;
-    int32_t *summed;  /* [max_slots] leaves that d_leaf_of has */
+    int32_t *summed;  /* [max_slots] slots of the leaves that d_leaf_of refers to, by leaf number */
     int32_t n_summed; /* 0: d_leaf_of is not valid */
     void *d_hist_scratch;
-    /* Until methods are chosen: the scratch that any candidate needs. */
+    /* Bytes of d_hist_scratch. Until methods are chosen, it is enough for each candidate. */
     size_t hist_scratch_bytes;
-    size_t least_scratch_bytes; /* scratch that the preferred method needs */
+    size_t least_scratch_bytes; /* scratch that the preferred or forced method needs */
     int clean_scratch;          /* 1: d_hist_scratch is all 0 between histograms */
     void *d_list_scratch;
     size_t list_scratch_bytes;
@@ -264,16 +275,16 @@ static inline uint64_t rw_cuda_columns_bytes(const struct rw_hist_matrix *matrix
     return matrix->column_words * matrix->n_features * sizeof(*matrix->d_column);
 }
 
-/* Reserves memory for data to be sent. The caller fills piece.host; piece.d is its address for work
- * that is enqueued after rw_cuda_send. If there is no room, it waits for the device, and earlier
- * pieces become invalid. */
+/* Reserves memory for data to be sent. The caller fills piece.host and calls rw_cuda_send; piece.d
+ * is the data's address for work that is enqueued after that. If there is no room, rw_cuda_room
+ * waits for the device, and earlier pieces become invalid. */
 struct rw_cuda_piece {
     void *host, *d;
 };
 int rw_cuda_room(struct rw_cuda *cuda, size_t bytes, struct rw_cuda_piece *out);
 int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes);
-/* Sends two pieces of data, one directly after the other. *d: address of the first on the device.
- */
+/* Reserves memory for two pieces of data, one directly after the other, and sends them. *d: address
+ * of the first on the device. */
 int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes,
                      const void *second, size_t second_bytes, void **d);
 /* Waits for the first n replies of the search launched last, and so for all work before it. */
@@ -283,9 +294,10 @@ int rw_cuda_flush(struct rw_cuda *cuda);
 /* Launches the pending partition while splits are still being added to it. With many workers, it
  * also counts the documents of its children. */
 int rw_cuda_flush_parts(struct rw_cuda *cuda);
-/* Sets the children's ranges, given that n_left of the split's documents here go left. */
+/* Sets the children's ranges, given that n_left of this worker's documents of the node go left. */
 void rw_cuda_take_children(struct rw_cuda *cuda, const struct rw_split *split, uint32_t n_left);
-/* Reads whole words into cuda->answer, and waits for them. */
+/* Copies `bytes` bytes, in whole words of 32 bits, from d on the device to cuda->answer, and waits
+ * for them. */
 int rw_cuda_answer(struct rw_cuda *cuda, void *d, size_t bytes);
 
 /* Sends a table of the training set to the device. d: address of a pointer, which is set to the
@@ -294,28 +306,32 @@ int rw_cuda_send_table(struct rw_cuda *cuda, void *d, const void *from, size_t n
 #define RW_CUDA_TABLE(cuda, d, from, n) \
     rw_cuda_send_table((cuda), &(d), (from), (n), sizeof(*(from)))
 
-/* Returns 1 if the sums of any node fit 32 bits. Allocates n cells, narrow ones in that case. */
+/* Returns 1 if the sums of any node fit 32 bits. */
 static inline int rw_cuda_has_narrow_cells(const struct rw_cuda *cuda)
 {
     const struct rw_engine *engine = &cuda->host.base;
     return rw_hist_is_narrow(cuda->workers ? engine->all_docs : cuda->n_docs,
                              rw_quantise_limit(engine->rules.bits));
 }
+/* Allocates n cells, narrow ones if rw_cuda_has_narrow_cells. */
 int rw_cuda_new_cells(struct rw_cuda *cuda, struct rw_cuda_cells *cells, uint64_t n);
 
 int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains);
-/* The data from which a set is loaded. codes: ready codes, at code_of; or NULL. */
+/* The data from which a set is loaded. gains: those of the labels, for the objective. codes: ready
+ * codes, or NULL. code_of: [n_features] the index in `codes` of each of the engine's features;
+ * NULL: the same index. */
 struct rw_cuda_source {
     const struct rw_dataset *dataset;
     const double *gains;
     const struct rw_bins *codes;
     const uint32_t *code_of;
 };
-/* Takes the training set's codes from the cache if they are the same: cuda->taken. */
+/* Sets cuda->taken to the training set's codes in the device-memory cache, if there are codes that
+ * this training would make, too. */
 void rw_cuda_take_codes(struct rw_cuda *cuda);
-/* Lists the methods that may be used, before the layouts that they read are made. Then plans their
- * scratch memory. */
+/* The first function lists the methods that may be used, before the layouts that they read are
+ * made. The second, after that, plans and allocates their scratch memory. */
 int rw_cuda_list_candidates(struct rw_cuda *cuda);
 int rw_cuda_plan_histograms(struct rw_cuda *cuda);
 /* Returns the specification of a group's matrix. */
@@ -331,17 +347,21 @@ enum { RW_CUDA_WALK_ALIGNED = 256 };
 uint64_t rw_cuda_far_walk_bytes(uint32_t n_docs, uint32_t n_features);
 /* Returns 1 if the codes of a validation set do not fit the device. */
 int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs);
-/* Makes a set's codes in host memory. */
+/* Makes the codes of a set that does not fit the device, and its memory for walks. For the training
+ * set, also makes the rows that are on the device, and the memory with which histograms read the
+ * others. */
 int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source);
-/* Records the time of reads. Histograms are enqueued between the calls with is_end 0 and 1. */
+/* Records the time of histograms if place.is_far. They are enqueued between the calls with is_end 0
+ * and 1. */
 int rw_cuda_far_clock(struct rw_cuda *cuda, int is_end);
 int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out);
 /* ---- columns for partitions ----
  *
- * Frees columns that no chosen method reads, and allocates the cached ones. Call it once methods
- * are chosen. */
+ * Frees columns that no chosen method reads, and allocates those of cuda->kept. Call it once
+ * methods are chosen. */
 int rw_cuda_settle_columns(struct rw_cuda *cuda);
-/* Call it before a feature splits a node of n documents. */
+/* Prepares the codes that a partition reads, and may cache a column. Call it before a feature
+ * splits a node of n documents. */
 int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n);
 /* Lowers the use of all features that the last tree sampled. Call it when a tree begins. */
 void rw_cuda_fade_columns(struct rw_cuda *cuda);
@@ -360,25 +380,32 @@ int rw_cuda_release(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);
-/* Returns 1 if the method of the tree's histograms may change from `choice`. */
+/* Returns 1 if the group's method may change from `choice` at the root of the current tree. */
 int rw_cuda_may_choose(const struct rw_cuda *cuda, const struct rw_cuda_group *group);
 int rw_cuda_report(struct rw_engine *engine, char *text, size_t size, double *ms);
 
-/* ---- many workers; with one worker, these functions do nothing ---- */
-int rw_cuda_workers_connect(struct rw_cuda *cuda); /* before anything is loaded */
+/* ---- many workers ----
+ *
+ * With one worker, these functions do nothing, unless stated otherwise. */
+int rw_cuda_workers_connect(struct rw_cuda *cuda); /* call it before anything is loaded */
+/* Ends the connection. */
 void rw_cuda_workers_part(struct rw_cuda *cuda);
 /* Divides a group's features among workers: sets group->cells from group->built, and
- * workers->exchange. row: [n_features + 1]. */
+ * workers->exchange. row: [n_features + 1], as rw_hist_matrix.d_row. With one worker, group->cells
+ * becomes a copy of group->built. */
 int rw_cuda_workers_divide(struct rw_cuda *cuda, int group, const uint32_t *row);
+/* Allocates the memory for messages and for group->built. Only with many workers. */
 int rw_cuda_workers_allocate(struct rw_cuda *cuda);
 /* Synchronises workers before a tree's NCCL calls, after any allocation. */
 int rw_cuda_workers_ready(struct rw_cuda *cuda);
-/* Called between drawing queries or documents and spreading them. first: the number of the first
- * one among those of all workers. */
+/* Called between rw_cuda_draw and rw_cuda_finish_sample. Ensures that a replacement is kept only if
+ * no worker kept an item, and only by the worker with the lowest random number. first: the number
+ * of this worker's first item among those of all workers. */
 int rw_cuda_workers_keep_one(struct rw_cuda *cuda, uint32_t first);
 /* Combines the root's sums, and those of quantised numbers, of all workers. */
 int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_cuda_begin *begin);
-/* Finds the largest of all workers' numbers. user: the struct rw_cuda. n: at most 4. */
+/* Replaces each of n numbers on the device, at most 4, by the largest of all workers' numbers.
+ * user: the struct rw_cuda. Only with many workers. */
 int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n);
 /* Launches the pending partition. Only with many workers. splits: of all its parts. */
 int rw_cuda_workers_flush(struct rw_cuda *cuda, const struct rw_split *splits);

@@ -2,11 +2,12 @@
  *
  * The training set has tiles and columns. The device holds the tiles of the first documents, and
  * histograms gather the rows of the others (gpu/hist/hist_lanes_far.cu). Columns are a second copy,
- * for partitions and walks. One code of a row would take 32 bytes of the link, but one code of a
- * column takes one byte when the column is copied to the device, which caches some columns. So each
- * level of a tree takes one byte per document for each feature that splits its large nodes, or once
- * per tree if the columns fit, in addition to 32 bytes per document of small nodes. The other sets
- * have columns only. A walk reads the columns that the tree splits, chunk by chunk. */
+ * for partitions and walks. To read one code of a row would move 32 bytes over the link. When a
+ * column is copied to the device, which caches some columns, each of its codes moves only one or
+ * two bytes. So a level of a tree moves these bytes for all documents and each feature that splits
+ * its large nodes, or a tree does so once if the columns fit the device. For small nodes, each
+ * document moves 32 bytes. The other sets have columns only. A walk reads the columns that the tree
+ * splits, chunk by chunk. */
 #include "gpu/engine/engine_cuda.h"
 
 #include <string.h>
@@ -106,7 +107,8 @@ struct column_job {
     uint32_t n_docs, n_pieces;
 };
 
-/* Writes the codes of documents [first, end). The column may be listed or not. */
+/* Writes the codes of documents [first, end). `codes` has a code for each document or, if it has
+ * `row`, only those that differ from `rest`. */
 static void put_codes(const struct rw_codes *codes, size_t bytes, uint32_t first, uint32_t end,
                       char *to)
 {
@@ -121,7 +123,8 @@ static void put_codes(const struct rw_codes *codes, size_t bytes, uint32_t first
         rw_codes_put(to, bytes, codes->row[i] - first, rw_codes_get(codes->code, bytes, i));
 }
 
-/* Writes columns. An item is a piece of a feature. */
+/* Writes columns. Item i of a share is piece i % n_pieces of feature i / n_pieces, where a piece is
+ * PIECE_DOCS documents. */
 static int put_columns(void *user, struct rw_share *share)
 {
     const struct column_job *job = user;
@@ -192,7 +195,8 @@ struct row_job {
     char *to;
 };
 
-/* Writes one feature's codes of n documents into rows that are 0. */
+/* Writes one feature's codes of documents [first, first + n) into rows from `to` on, in which these
+ * codes are still 0. */
 static void put_feature(const struct row_job *job, uint32_t feature, uint32_t first, uint32_t n,
                         char *to)
 {
@@ -239,7 +243,8 @@ static void make_rows(const struct rw_cuda *cuda, struct row_job *job, uint32_t 
     rw_parallel(ctx, ctx->n_threads, n, 4096, put_rows, job);
 }
 
-/* Sends the rows that are on the device, through the buffer `stage`. */
+/* Makes the rows of documents [0, n_here) of a tile, and sends them to the device through the
+ * buffer `stage`. */
 static int send_rows(struct rw_cuda *cuda, struct row_job *job, char *stage)
 {
     const uint32_t most = RW_TUNE_FAR_STAGE_BYTES / job->doc_bytes, n_here = job->tile->n_here;
@@ -299,14 +304,14 @@ static int make_tiles(struct rw_cuda *cuda)
 
 uint64_t rw_cuda_far_walk_bytes(uint32_t n_docs, uint32_t n_features)
 {
-    const uint64_t least = /* a tree of all features */
+    const uint64_t least = /* enough for a tree that splits all features, with codes of 2 bytes */
         (uint64_t)n_features * sizeof(uint16_t) * RW_CUDA_WALK_ALIGNED;
     uint64_t bytes = (uint64_t)n_docs * n_features / RW_TUNE_FAR_WALK_SHARE;
     bytes = bytes < RW_TUNE_FAR_MOST_WALK ? bytes : RW_TUNE_FAR_MOST_WALK;
     return bytes > least ? bytes : least;
 }
 
-/* Allocates the memory that walks read. */
+/* Allocates the memory into which the columns of walks are sent, once for all sets. */
 static int make_walk(struct rw_cuda *cuda)
 {
     const uint64_t bytes = rw_cuda_far_walk_bytes(cuda->n_docs, cuda->host.base.info.n_features);
@@ -319,8 +324,7 @@ static int make_walk(struct rw_cuda *cuda)
                         cuda->host.base.info.n_features);
 }
 
-/* Allocates the buffers with which histograms read rows: one for a share of the rows, and the order
- * of all documents. */
+/* Allocates the resources with which histograms read rows of host memory (struct rw_hist_far). */
 static int make_pieces(struct rw_cuda *cuda)
 {
     const int log_window = RW_TUNE_FAR_LOG_WINDOW;
@@ -353,8 +357,8 @@ int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
 
 /* ---- figures ---- */
 
-/* Adds the time of the histograms before. They are complete, since the engine has waited for their
- * splits. */
+/* Adds the time of the histograms that were timed last, if it is not added yet. They are complete,
+ * since the engine has waited for their splits. */
 static int add_time(struct rw_cuda *cuda)
 {
     float ms = 0.0f;
@@ -391,13 +395,14 @@ int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out)
 
 /* ---- columns on the device ----
  *
- * Methods that read columns are timed in the first tree. If none of them was chosen, their columns,
- * which are as large as the codes, are freed. Partitions of many documents are also faster with
- * columns. A few columns are cached for the features that split large nodes most often, and made
- * from the tiles. The cache changes no result. */
+ * Methods that read columns are timed in the first tree. If a group's chosen method does not read
+ * them, its columns, which are as large as its codes, are freed. Partitions of many documents are
+ * also faster with columns. A few columns are cached for the features that split large nodes most
+ * often, and made from the tiles. The cache changes no result. */
 enum { EMPTY = -1 };
 _Static_assert(RW_TUNE_COLUMNS_A_TREE <= RW_CUDA_MOST_COPIES, "copies between two trees");
 
+/* Frees the columns of a group. Returns their bytes, which are no longer counted. */
 static uint64_t return_bytes(struct rw_cuda *cuda, int g)
 {
     struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
@@ -415,7 +420,8 @@ static uint64_t return_bytes(struct rw_cuda *cuda, int g)
                : rw_cuda_columns_bytes(matrix); /* columns owned by a cache entry are not counted */
 }
 
-/* Allocates as many columns as a share of the codes' bytes holds. */
+/* Allocates the cached columns: as many as the share RW_TUNE_COLUMNS_SHARE of `bytes`, those of the
+ * codes, holds. With codes in host memory, place.n_columns of them. */
 static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -465,8 +471,8 @@ static int has_column(const struct rw_cuda *cuda, uint32_t feature)
     return cuda->split_column[feature].d_word != cuda->tile_column[feature].d_word;
 }
 
-/* Returns the tree's feature without a column whose column would be most useful; EMPTY: no feature
- * was used. */
+/* Returns the feature with the largest use among the features that the tree samples and that have
+ * no column; EMPTY if no such feature was used. */
 static int32_t most_wanted(const struct rw_cuda *cuda)
 {
     const struct rw_cuda_kept *kept = &cuda->kept;
@@ -479,7 +485,7 @@ static int32_t most_wanted(const struct rw_cuda *cuda)
     return best;
 }
 
-/* Returns a free column, or the least useful one. */
+/* Returns the index of a free column, or else of the column whose feature has the smallest use. */
 static uint32_t least_useful(const struct rw_cuda_kept *kept)
 {
     uint32_t least = 0;
@@ -500,7 +506,8 @@ static int copy_columns(struct rw_cuda *cuda, struct rw_cuda_copies *copies)
     return RW_OK;
 }
 
-/* Caches a feature's column. Copies from the device are postponed: added to `copies`. */
+/* Caches a feature's column at index `at`, in place of another. A copy from tiles on the device is
+ * only added to `copies`; a copy from host memory is enqueued. */
 static int keep_at(struct rw_cuda *cuda, uint32_t at, int32_t feature,
                    struct rw_cuda_copies *copies)
 {
@@ -524,9 +531,11 @@ static int keep_at(struct rw_cuda *cuda, uint32_t at, int32_t feature,
     return RW_OK;
 }
 
-/* Returns 1 if a copy saves more time than it costs. A copy costs as much as a partition of all
- * documents. It saves a partition of `now` documents at once. With codes in host memory it costs as
- * much as reading the codes of one in RW_TUNE_FAR_SECTOR_DOCS documents there. */
+/* Returns 1 if a copy of the wanted feature's column, at index `at`, saves more time than it costs.
+ * A copy costs about as much as a partition of all documents. It saves RW_TUNE_COLUMNS_SAVED of a
+ * partition of `now` documents, which follows at once. The rest of the cost must be paid by use:
+ * RW_TUNE_COLUMNS_WORTH of it is enough. With codes in host memory, a copy costs as much as reading
+ * the codes of one in RW_TUNE_FAR_SECTOR_DOCS documents there. */
 static int is_worth_it(const struct rw_cuda *cuda, int32_t wanted, uint32_t at, uint32_t now)
 {
     const struct rw_cuda_kept *kept = &cuda->kept;

@@ -1,13 +1,14 @@
-/* Builds histograms and finds splits on GPUs. Chooses the histogram method, and combines the
- * histograms of many workers. */
+/* Builds histograms and finds splits on GPUs. Chooses the histogram methods, plans their scratch,
+ * and combines the histograms of many workers. */
 #include "gpu/engine/engine_cuda.h"
 
 #include <string.h>
 
 /* ---- the choice of a method ---- */
 
-/* Returns a group's histogram call for nodes at positions of the list. d_list NULL: positions are
- * document numbers. */
+/* Returns a group's histogram call for nodes at positions of the list, with results from buffer 0
+ * on. d_list NULL: positions are document numbers. The caller sets d_node and, if needed, the
+ * parents. */
 static struct rw_hist_call hist_call(const struct rw_cuda *cuda, int g,
                                      const struct rw_hist_node *node, uint32_t n_nodes,
                                      const uint32_t *d_list)
@@ -47,8 +48,8 @@ int rw_cuda_may_choose(const struct rw_cuda *cuda, const struct rw_cuda_group *g
 
 /* ---- scratch, and the candidate methods ---- */
 
-/* Returns a method's scratch for calls of one node of any size, and for calls of several nodes if
- * little more is enough. */
+/* Returns the bytes of a method's scratch that are enough for a call of one node of any size, with
+ * some room to spare. */
 static size_t scratch_bytes(const struct rw_cuda *cuda, int g, const struct rw_hist_method *method,
                             const struct rw_hist_call *call)
 {
@@ -66,12 +67,15 @@ static size_t scratch_bytes(const struct rw_cuda *cuda, int g, const struct rw_h
             most = bytes > most ? bytes : most;
         }
     }
-    /* Adds room for one job more than the sizes above have. */
+    /* The sizes above are those of n_docs, n_docs / 2, ...; a size between them may need one job
+     * more. */
     return most + most / 16 + (size_t)cuda->group[g].n_features * cuda->group[g].n_bins * 24 + 4096;
 }
 
-/* Leaves out candidates that need more scratch than a choice may use. *small: scratch of the
- * preferred method. *large: the largest scratch of any candidate. */
+/* Leaves out candidates that cannot take the group's calls, or need more than most_bytes of
+ * scratch. If a method is forced or codes are in host memory, chooses the first candidate. Raises
+ * *small to the scratch of the preferred method or, after a choice, of each candidate. Raises
+ * *large to the largest scratch of a candidate. */
 static int plan_group(struct rw_cuda *cuda, int g, size_t most_bytes, size_t *small, size_t *large)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -125,8 +129,8 @@ static void plan_nodes(struct rw_cuda *cuda, uint32_t n, uint64_t longest, size_
 }
 
 /* Plans scratch for two calls: as many small nodes as a call takes, and a batch with a large node,
- * whose cells may be wider. The second is worth its scratch, since it avoids building the batch in
- * two calls. */
+ * whose drained cells may be wider. The second call is worth its scratch, since with less scratch
+ * the batch would take two calls. */
 static void plan_calls(struct rw_cuda *cuda, size_t *small)
 {
     enum { MOST = RW_TUNE_ENGINE_NODES, LARGE = 8 };
@@ -211,7 +215,8 @@ static int shrink_scratch(struct rw_cuda *cuda)
     return rw_device_alloc(ctx, &cuda->d_hist_scratch, cuda->hist_scratch_bytes);
 }
 
-/* Ends the choice, once all groups have chosen. */
+/* Ends the choice after all groups have chosen: shrinks scratch and columns. Later calls do
+ * nothing. */
 static int settle(struct rw_cuda *cuda)
 {
     if (cuda->is_settled)
@@ -250,12 +255,13 @@ int rw_cuda_report(struct rw_engine *engine, char *text, size_t size, double *ms
  * Each worker has the codes of its documents on its GPU. Of the histograms it keeps the cells of
  * the features that it owns, summed over the documents of all workers.
  *
- * A worker adds up its documents of the requested nodes, in buffers that serve one call. Workers
- * send each other the cells of features that they do not own. Each subtracts the sums from its
- * cells of the parents. NCCL carries the cells between GPUs. Where it cannot, they go through the
- * hosts. That happens if the library is missing or two workers share a GPU. */
+ * A worker builds histograms of its documents of the requested nodes, in buffers that serve one
+ * call. Workers send each other the cells of features that they do not own. Each worker sums those
+ * that it owns, and subtracts the sums from its cells of the parents. NCCL carries the cells
+ * between GPUs. If the library is missing or two workers share a GPU, the cells go through the
+ * hosts. */
 
-/* Bytes of the buffers of one call, at most. They limit the number of its nodes. */
+/* Most bytes of the buffers and messages of one call. They limit the number of its nodes. */
 enum { CALL_BYTES = 1 << 28 };
 
 static struct rw_ctx *ctx_of(const struct rw_cuda *cuda)
@@ -291,9 +297,9 @@ void rw_cuda_workers_part(struct rw_cuda *cuda)
     rw_comm_free(cuda->comm);
 }
 
-/* Synchronises the workers. If NCCL connects two GPUs, allocating and freeing may wait for the
- * other GPU. That would wait for this worker if it were in an NCCL call. So no worker starts an
- * NCCL call before all have reached this point. */
+/* Synchronises the workers. If NCCL connects two GPUs, allocating and freeing on one may wait for
+ * the other. If the other were in an NCCL call, it would wait for this worker in turn. So no worker
+ * starts an NCCL call before all have reached this point. */
 int rw_cuda_workers_ready(struct rw_cuda *cuda)
 {
     return cuda->comm ? rw_comm_agree(ctx_of(cuda), RW_OK) : RW_OK;
@@ -377,7 +383,7 @@ int rw_cuda_workers_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
     RW_TRY(RW_CUDA_TABLE(cuda, exchange->d_first[g], cell, (size_t)n_workers + 1));
     exchange->begin[g] = exchange->n_cells;
     exchange->n_cells += most;
-    /* This worker's features, as a separate histogram. */
+    /* group->cells: this worker's features, as a separate histogram. */
     group->first_own = first[worker];
     group->cells.n_features = first[worker + 1] - first[worker];
     group->cells.n_cells = cell[worker + 1] - cell[worker];
@@ -444,8 +450,8 @@ int rw_cuda_workers_keep_one(struct rw_cuda *cuda, uint32_t first)
     memcpy(low, cuda->answer, sizeof(low));
     RW_TRY(rw_workers_keep_one(engine, (uint32_t)low[1], (uint32_t)(low[0] >> 32),
                                first + (low[0] == ~0ull ? 0 : (uint32_t)low[0]), &keep));
-    /* Another worker keeps items, or one of its items is chosen. So this worker must not choose a
-     * replacement. */
+    /* If this worker has neither kept items nor the replacement, another one has. d_lowest then
+     * pretends that this worker kept an item, so it chooses no replacement. */
     return keep || low[1] > 0
                ? RW_OK
                : rw_transfer_write(cuda->device, &cuda->sample.d_lowest[1], &some, sizeof(some));
@@ -484,7 +490,8 @@ int rw_cuda_workers_flush(struct rw_cuda *cuda, const struct rw_split *splits)
 
 /* ---- histograms ---- */
 
-/* Runs the call with buffers from `buffer` on. */
+/* Runs the call with results in buffers from `buffer` on. If the group's method may change, chooses
+ * it first, on this call. */
 static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nodes, int32_t buffer)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -502,7 +509,8 @@ static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nod
     return rw_hist_run(ctx, group->choice.method, &call, rw_cuda_stream(cuda));
 }
 
-/* Returns the number of nodes for which scratch has room at once. */
+/* Returns how many of the first n nodes in cuda->node scratch has room for in one call: n, n / 2,
+ * ... or 1. */
 static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list)
 {
     for (; n > 1; n = n / 2) {
@@ -520,8 +528,9 @@ static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uin
     return n;
 }
 
-/* Sends the nodes of cuda->node and their parents to the device for the next kernels. The pending
- * partition carries them and is launched; otherwise a separate copy does. */
+/* Sends the first n nodes of cuda->node and their parents to the device for the next kernels. If a
+ * partition is pending and has room, it carries them; else a separate copy does. Then launches the
+ * pending partition. */
 static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_node **d_node,
                       const uint32_t **d_parent)
 {
@@ -545,8 +554,9 @@ static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_nod
     return rw_cuda_flush(cuda);
 }
 
-/* Builds the histograms of the nodes in cuda->node, in buffers from `buffer` on. have_parents: also
- * subtracts them from those of their parents, which become the siblings'. */
+/* Builds the histograms of the n nodes in cuda->node, in buffers from `buffer` on. have_parents:
+ * also subtracts them from those of their parents, which become the siblings'. Overwrites
+ * cuda->node and cuda->parent. */
 static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents,
                  int32_t buffer)
 {
@@ -573,9 +583,9 @@ static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int h
     return RW_OK;
 }
 
-/* Lists the messages of the n nodes in cuda->node, whose sums are stored in the next buffers.
- * Returns the number of nodes of which this worker has documents, and moves those to the front of
- * cuda->node. */
+/* Lists the layouts of the messages of the n nodes in cuda->node. Their sums over all workers will
+ * be in the buffers from n_used on. Returns the number of nodes of which this worker has documents,
+ * and moves those to the front of cuda->node. */
 static uint32_t list_wires(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
                            struct rw_cuda_wire *wire)
 {
@@ -604,8 +614,8 @@ static uint32_t list_wires(struct rw_cuda *cuda, const struct rw_sibling *siblin
     return n_built;
 }
 
-/* Builds the histograms of siblings, whose nodes and parents are in cuda->node and cuda->parent.
- * Launches the pending partition. */
+/* Builds the histograms of siblings with many workers. Their nodes and parents are in cuda->node
+ * and cuda->parent. */
 static int workers_histograms(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
                               const uint32_t *d_list)
 {
@@ -615,7 +625,7 @@ static int workers_histograms(struct rw_cuda *cuda, const struct rw_sibling *sib
     if (exchange->n_cells > 0) {
         const uint32_t n_built = list_wires(cuda, siblings, n, wire);
         RW_TRY(build(cuda, n_built, d_list, 0, 0));
-        if (siblings[0].parent < 0) /* methods were chosen, or may have been */
+        if (siblings[0].parent < 0) /* the choice of methods may have (de)allocated memory */
             RW_TRY(rw_cuda_workers_ready(cuda));
         RW_TRY(rw_cuda_send_two(cuda, wire, n * sizeof(*wire), "", 0, &d));
         exchange->d_wire = d;
@@ -676,7 +686,8 @@ static int close_up(struct rw_cuda *cuda)
     return move(cuda, &moves);
 }
 
-/* Gives the smaller child the next buffer and the larger one its parent's. */
+/* Gives the smaller child buffer n_used + i, and the larger one, if it is requested, its parent's.
+ * Sets entry i of cuda->node and cuda->parent. */
 static void take_buffers(struct rw_cuda *cuda, const struct rw_sibling *s, int i)
 {
     cuda->node[i].first = cuda->first[s->smaller];
@@ -719,8 +730,8 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
         const int root = s[0].parent < 0, whole = root && !cuda->sample.d_sampled;
         const uint32_t *d_list = whole ? NULL : cuda->partition.d_list;
         if (cuda->workers) {
-            /* The order of host-resident rows waits for earlier work, and that wait is not
-             * watched. */
+            /* The order of host-resident rows waits for earlier work without calling rw_nccl_watch.
+             * So this waits first. */
             if (first > 0 && cuda->place.is_far)
                 RW_TRY(rw_transfer_wait(cuda->device));
             RW_TRY(workers_histograms(cuda, s, (uint32_t)some, d_list));
@@ -792,7 +803,7 @@ static void take_split(const struct rw_cuts *cuts, int32_t slot, const struct rw
 }
 
 /* Sets the smallest sums that rw_side_allowed accepts. If no possible hessian of a node is enough,
- * least_n is set too high for any side. */
+ * or min_docs exceeds 32 bits, sets least_n too high for any side. */
 static void set_least(struct rw_cuda_search *search, int narrow)
 {
     const struct rw_split_rule *rule = &search->rule;
@@ -839,7 +850,7 @@ static int launch_search(struct rw_cuda *cuda, struct rw_cuda_search *search)
     return RW_OK;
 }
 
-/* Sends the sets of features that may split these slots. */
+/* Sends the set of features that may split each of these slots, if such sets are needed. */
 static int send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
                         struct rw_cuda_search *search)
 {
@@ -879,7 +890,7 @@ static int has_features(const struct rw_cuda *cuda)
         if (cuda->group[g].cells.n_features > 0)
             return 1;
     }
-    return 0; /* no kernel would write anything */
+    return 0; /* then no kernel would reply */
 }
 
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n)

@@ -1,6 +1,7 @@
 /* Loads data for GPUs: sends codes and tables to the device, and allocates the memory of a
  * training, except columns that are cached once histogram methods are chosen. A dry run of loading
- * computes the plan, so that plan and loading always agree. */
+ * computes the plan, so that plan and loading always agree. Also decides where the codes are
+ * stored, and estimates the time of a tree. */
 #include "gpu/engine/engine_cuda.h"
 
 #include <math.h>
@@ -11,8 +12,8 @@
 
 /* ---- groups ---- */
 
-/* Puts each feature in the group of its codes' width. Narrow features join the group of 8 bits if
- * it is not empty, so that one launch serves both. */
+/* Puts each feature in the group of its codes' width. Narrow features, whose codes fit 4 bits, join
+ * the group of 8 bits if there are features of 8 bits, so that one launch serves both. */
 static int make_groups(struct rw_cuda *cuda)
 {
     static const int group_bits[RW_CUDA_GROUPS] = {4, 8, 16};
@@ -49,7 +50,7 @@ static int make_groups(struct rw_cuda *cuda)
 /* ---- codes ---- */
 
 /* Returns the layouts of a group's matrix. Columns are for methods that read them. They are made if
- * they fit a quarter of the free memory, or if a forced method needs them. */
+ * they fit a quarter of the memory that is left, or if a forced method needs them. */
 static int layouts_of(const struct rw_cuda *cuda, int g, uint32_t n_docs)
 {
     const struct rw_cuda_group *group = &cuda->group[g];
@@ -101,7 +102,8 @@ static int clear(struct rw_cuda *cuda, void *d, size_t bytes)
     return RW_OK;
 }
 
-/* Sends the most frequent code of each feature. */
+/* Sends the most frequent code of each feature; 0 in a dry run and for codes in host memory, whose
+ * counts are unknown. */
 static int send_frequent(struct rw_cuda *cuda, int g)
 {
     struct rw_cuda_group *group = &cuda->group[g];
@@ -149,7 +151,7 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cud
     return RW_OK;
 }
 
-/* Makes a group's codes of the training set, and their counts. */
+/* Makes a group's codes of the training set and their counts, or takes those of the cache. */
 static int make_training_matrix(struct rw_cuda *cuda, int g, const struct rw_cuda_source *source)
 {
     struct rw_hist_matrix **matrix = &cuda->set[0].matrix[g];
@@ -230,7 +232,8 @@ static int make_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
 
 /* ---- tables of the training set ---- */
 
-/* Returns the record of a feature. A categorical one has no bins for the search of thresholds. */
+/* Returns the record of a feature. That of a categorical feature has no bins, so the search for
+ * thresholds skips it. */
 static struct rw_cuda_feature feature_of(const struct rw_cuts *cuts, uint32_t column)
 {
     const uint32_t n_bins = rw_cuts_n_bins(cuts, column);
@@ -246,7 +249,7 @@ static struct rw_cuda_feature feature_of(const struct rw_cuts *cuts, uint32_t co
                                     .zero_bin = zero_bin};
 }
 
-/* Makes the tables of features that searches read. */
+/* Makes the tables of features that searches read, and divides features among workers. */
 static int make_tables(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -330,8 +333,9 @@ int rw_cuda_new_cells(struct rw_cuda *cuda, struct rw_cuda_cells *cells, uint64_
     return rules->newton ? rw_host_new(&cuda->host, &cells->d_hess, n, size, 1) : RW_OK;
 }
 
-/* Allocates histograms. Nodes that keep one have no documents in common, and a node that may be
- * searched has at least 2 x min_docs of them. */
+/* Allocates histograms. n_docs / min_docs + 2 buffers are always enough: nodes that keep a
+ * histogram have no documents in common, and a node that may be searched has at least 2 x min_docs
+ * of them. */
 static int make_pools(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
@@ -351,7 +355,8 @@ static int make_pools(struct rw_cuda *cuda)
     return cuda->workers ? rw_cuda_workers_allocate(cuda) : RW_OK;
 }
 
-/* Returns 1 if each group's histograms may read lambdas by position. */
+/* Returns 1 if each group has a candidate method that reads lambdas by position, and all codes are
+ * on the device. */
 static int can_move_codes(const struct rw_cuda *cuda)
 {
     int use = !cuda->place.is_far;
@@ -423,7 +428,7 @@ static int make_lists(struct rw_cuda *cuda)
     return rw_host_new(&cuda->host, &cuda->d_list_scratch, cuda->list_scratch_bytes, 1, 1);
 }
 
-/* Allocates the host's memory, and the buffers for exchange with the device. */
+/* Allocates host memory, and the page-locked buffers for exchange with the device. */
 static int make_host_side(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -456,7 +461,8 @@ static int make_host_side(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-/* Allocates the memory of searches, and their buffers for exchange. */
+/* Allocates the memory of searches on the device, sets the size of the stage, and allocates its
+ * part on the device. */
 static int make_search(struct rw_cuda *cuda)
 {
     const size_t n_slots = cuda->host.base.rules.max_slots;
@@ -518,7 +524,7 @@ static int make_lambdas(struct rw_cuda *cuda, const struct rw_cuda_source *sourc
     return RW_OK;
 }
 
-/* Loads a data set, except its cuts, which exist already. */
+/* Loads a set, or counts its memory in a dry run. The cuts exist already. */
 static int load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
 {
     const struct rw_dataset *dataset = source->dataset;
@@ -557,7 +563,7 @@ static int load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
 
 /* Counts the memory that loading would take. The cuts and rules may differ from the engine's.
  * source: the training set. data: the other sets, and the metrics of all sets; NULL: counts
- * neither. */
+ * neither. Also sets settled_bytes and far_doc_bytes of cuda->place. */
 static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, struct rw_cuts *cuts,
                    const struct rw_cuda_source *source, const struct rw_plan_data *data,
                    struct rw_plan *out)
@@ -641,8 +647,8 @@ static int search_fit(struct rw_cuda *cuda, const struct rw_cuts *cuts, int by_l
     return RW_OK;
 }
 
-/* Fails with a message that states the needed memory, the free memory, and settings that would
- * fit. */
+/* Fails with RW_ERR_MEMORY and a message that states the needed memory, the free or allowed memory,
+ * and settings that would fit. */
 static int fail_room(struct rw_cuda *cuda, const struct rw_cuts *cuts,
                      const struct rw_cuda_source *source, uint64_t needed)
 {
@@ -672,8 +678,8 @@ static int fail_room(struct rw_cuda *cuda, const struct rw_cuts *cuts,
                    cuda->is_limited ? "allowed by --gpu-memory" : "free", hint);
 }
 
-/* Determines the free memory. Later decisions use this number instead of querying the device again,
- * so that they agree. */
+/* Determines the free or allowed memory. Later decisions use this number instead of querying the
+ * device again, so that they agree. */
 static int find_free_bytes(struct rw_cuda *cuda)
 {
     const uint64_t allowed = cuda->host.base.rules.device_bytes;
@@ -710,8 +716,8 @@ static int find_needed(struct rw_cuda *cuda, struct rw_cuts *cuts,
     return RW_OK;
 }
 
-/* Reduces the rows on the device until they fit. Rows are padded, so they may take slightly more
- * memory than planned. */
+/* Reduces place.row_bytes, the rows on the device, until training fits. Rows are padded, so they
+ * may take slightly more memory than planned. */
 static int fit_rows(struct rw_cuda *cuda, struct rw_cuts *cuts, const struct rw_cuda_source *source)
 {
     enum { PADDING = 128 };
@@ -832,8 +838,8 @@ static double far_doc_bytes(struct rw_cuda *cuda, const struct rw_plan_work *wor
     return fmin(fmax(far, 0.0), work->row_bytes);
 }
 
-/* Estimates the time to read host memory: rows for histograms, and a column for each split, at most
- * one per feature. */
+/* Estimates the milliseconds per tree to read host memory: rows for histograms, and columns for
+ * splits. Columns are at most one per split and per feature, without those that fit the device. */
 static double far_ms(struct rw_cuda *cuda, const struct rw_plan_work *work)
 {
     const double doc_bytes = far_doc_bytes(cuda, work);
@@ -866,8 +872,8 @@ double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work
 
 /* ---- loading ---- */
 
-/* Makes the training set's cuts: those of an earlier training, ready ones, or new ones. The device
- * makes new ones if its memory suffices, else the host. */
+/* Makes the training set's cuts: those of cached codes, those of ready codes, or new ones. The
+ * device makes new ones if its memory suffices, else the host. *column: owns source->code_of. */
 static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32_t **column)
 {
     struct rw_host *host = &cuda->host;
