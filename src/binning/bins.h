@@ -338,7 +338,8 @@ int rw_cut_finder_init(struct rw_ctx *ctx, struct rw_cut_finder *finder,
                        const struct rw_dataset *dataset, const struct rw_cut_rule *rule);
 void rw_cut_finder_release(struct rw_cut_finder *finder);
 
-/* Calls rw_cuts_of_intervals for each column except those that rw_cuts_decided excludes. */
+/* A function that fills finder->found: it calls rw_cuts_of_intervals, or rw_codes_of_intervals, for
+ * each column except those that rw_cuts_decided excludes. */
 typedef int rw_cuts_find_fn(void *user, struct rw_cut_finder *finder);
 /* user: NULL, or a struct rw_codes [n_columns] that receives the codes of the columns in use. */
 rw_cuts_find_fn rw_cuts_find_on_host;
@@ -353,11 +354,12 @@ int rw_cuts_decided(const struct rw_column *column, const struct rw_cut_rule *ru
 /* Turns intervals into thresholds. The intervals' counts become those of the bins. */
 int rw_cuts_of_intervals(struct rw_ctx *ctx, struct rw_cut_intervals *intervals,
                          const struct rw_cut_rule *rule, struct rw_feature_cuts *out);
-/* Computes thresholds and, unless found->reason excludes the feature, codes. `index` holds `width`
- * bytes per bin index, and becomes owned. It has one per document if column->row is NULL. Otherwise
- * it has one per entry (column->n), and other documents are in the interval of an absent value. If
- * `intervals` covers all workers, `own` has the documents in each interval on this worker, in the
- * format of intervals->count; otherwise it is NULL. Changes *intervals. */
+/* Computes thresholds and, unless found->reason excludes the feature, codes. index: [column->n]
+ * interval indices with `width` bytes each; the function frees it or moves it to *out, also on
+ * failure. If column->row is NULL, there is an index for each document. Otherwise there is one for
+ * each entry, and other documents are in the interval of an absent value. If `intervals` covers all
+ * workers, `own` has the documents in each interval on this worker, in the format of
+ * intervals->count; otherwise it is NULL. Changes *intervals. */
 int rw_codes_of_intervals(struct rw_cut_intervals *intervals, const uint32_t *own,
                           const struct rw_cut_rule *rule, const struct rw_column *column,
                           uint32_t n_docs, size_t width, void *index, struct rw_feature_cuts *found,

@@ -302,7 +302,7 @@ static int by_group(const void *a, const void *b)
     return order ? order : (x->query > y->query) - (x->query < y->query);
 }
 
-/* Compares the two sides over those of the given queries that count. */
+/* Compares the two sides over the queries of member [n] that count for the metric. */
 static int compare_members(struct rw_ctx *ctx, const struct sides *sides,
                            const struct member *member, uint32_t n, const char *name,
                            struct rw_compared *out)

@@ -142,7 +142,7 @@ static int evaluate_ours(const struct request *request, struct evaluation *made)
             ranked = 1;
         }
     }
-    /* training prints the same line */
+    /* `rankwood train` prints such a line, too (rw_eval_conventions) */
     rw_metrics_conventions(made->parsed, n_metrics, &gains, how->empty, how->ties,
                            request->dataset->is_qrels, made->conventions,
                            sizeof(made->conventions));

@@ -108,7 +108,7 @@ void rw_rank_query_fast(enum rw_isa isa, const double *scores, uint32_t n, uint3
 
 /* Deltas. lambdarank weighs a pair of documents by the change of a metric if the two swap their
  * positions (Burges 2010, section 4). The metrics are those of metric/metric.h for a single
- * ranking, in which ties keep the order of the input. All of them except p@k have no cutoff.
+ * ranking, in which ties keep the order of the input. Only p@k has a cutoff.
  *
  * A document's grade is the metric's view of its label. It is the gain, or for metrics of
  * relevance 1 for labels of --relevant or more and 0 for others. Documents of equal grade form

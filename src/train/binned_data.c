@@ -37,8 +37,8 @@ struct cache_to {
 };
 
 /* rw_read_goal.bins_text: opens the cache file for the values, and sets the rule. Returns 0 if the
- * path cannot be opened or cannot be an ordinary file; the cache is then written after all values
- * were read, and that reports an error. */
+ * path cannot be opened or cannot be an ordinary file. The cache is then written after all values
+ * were read; a path that cannot be written fails only there. */
 static int opens_values(struct rw_ctx *ctx, struct rw_read_goal *goal)
 {
     const struct cache_to *to = goal->user;

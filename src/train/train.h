@@ -215,27 +215,26 @@ struct rw_sets {
                                bins NULL: the values are in set[0] */
     struct rw_binned made;  /* with several workers: bins made here from values; owned */
     uint32_t all_docs;      /* documents of the training set on all workers */
-    struct rw_training_features features; /* borrowed */
-    struct rw_column_rule
-        columns; /* columns that validation sets must fit; kind and width of the model's input */
-    const struct rw_model *init; /* the model to continue from, recoded for these sets; borrowed;
-                                    NULL: start from nothing */
+    struct rw_training_features features; /* of the training set; borrowed */
+    struct rw_column_rule columns;        /* kind and width of the columns of the new model */
+    const struct rw_model *init; /* the model to continue from, or `recoded` if that model has
+                                    categorical features; borrowed; NULL: start from nothing */
     /* ---- vocabularies; empty if no feature is categorical ---- */
 
     struct rw_categories categories; /* owned */
     uint16_t *category_codes;        /* [RW_FEATURE_IDS] codes of each categorical feature, as in
                                         struct rw_cut_rule; NULL: no categorical features */
     char *categorical;               /* the parameter of this name with ids; owned */
-    struct rw_model recoded;         /* `init` with these codes; only its trees are owned */
+    struct rw_model recoded;         /* the model to continue from, with the codes of `categories`;
+                                        only its trees are owned */
 };
 /* Fills `given` and `set` with the caller's sets. RW_ERR_ARGUMENT: too many validation sets. */
 int rw_sets_init(struct rw_sets *sets, struct rw_ctx *ctx, const struct rw_dataset *train,
                  const struct rw_dataset *const *valid, int n_valid);
-/* Replaces categories by codes in sets->set, in a copy of the model to continue from (sets->init;
- * init: this model or NULL), and counts all_docs. If there are several workers and the training set
- * has values, it also finds bin boundaries over all workers and writes this worker's codes and
- * features to `made` and `train`. It must run before other functions read the sets. All workers
- * call it. */
+/* Replaces categories by codes in sets->set, sets sets->init, and counts all_docs. If there are
+ * several workers and the training set has values, it also finds bin boundaries over all workers
+ * and writes this worker's codes and features to `made` and `train`. It must run before other
+ * functions read the sets. init: the model to continue from, or NULL. All workers call it. */
 int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets,
                     const struct rw_model *init);
 /* Finds validation sets that are the training set: equal documents, labels, queries and codes.
@@ -373,9 +372,9 @@ void rw_resident_release(struct rw_resident *r);
  *                                     positions HEX and more-labels HEX if the set has them;
  *   state NAME version V lines N      the objective's state; then N lines in its own format.
  *
- *   The lines of a model follow, from its line "absent" to the end of its last tree
- *   (model/model_text.h): all trees so far and the metrics of all rounds. The best round is the
- * best so far, and "finished" is no.
+ *   The lines of a model follow, from its line "absent" to the end of its last tree. They have
+ *   all trees so far and the metrics of all rounds. The best round is the best so far, and
+ *   "finished" is no (model/model_text.h).
  *
  *   checksum 0badcafe
  *
@@ -384,8 +383,8 @@ void rw_resident_release(struct rw_resident *r);
 
 enum { RW_CHECKPOINT_VERSION = 2 };
 
-/* The content of a checkpoint file. If it was read, it owns all members. If it will be written, it
- * borrows them. */
+/* The content of a checkpoint file, in the order of its lines. If it was read, it owns all members.
+ * If it will be written, it borrows them. */
 struct rw_checkpoint {
     char *program;
     int is_ended;
