@@ -285,8 +285,8 @@ int rw_device_number(const char *device, size_t *length);
  * from `a` (Damerau's distance, each letter edited at most once). For words of more than 48 letters
  * it returns the longer length. */
 size_t rw_word_distance(const char *a, const char *b);
-/* Returns the word nearest to `mistaken`, however distant, and the first of several. Case and '_'
- * for '-' are ignored. n_words must be at least 1. */
+/* Returns the word nearest to `mistaken`, however distant, and the first of several. `mistaken` may
+ * have capitals, and '_' for '-'. words: [n_words], at least one, as rw_word_plain writes them. */
 const char *rw_word_nearest_always(const char *mistaken, const char *const *words, int n_words);
 /* Compares two texts by their bytes, for qsort and bsearch. a, b: of type const char *const *. */
 int rw_words_by_bytes(const void *a, const void *b);

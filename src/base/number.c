@@ -49,7 +49,7 @@ struct decimal {
     int64_t exponent;
     int64_t written_exponent; /* the exponent after 'e' */
     int negative;
-    int cut;                  /* nonzero digits that did not fit were dropped */
+    int cut;                  /* 1: nonzero digits that did not fit were dropped */
     const char *first, *last; /* digits and decimal point as written */
 };
 

@@ -227,10 +227,10 @@ struct rw_option {
     const char *no_file;
     /* Output: suffix of a second file that the command may write. */
     const char *also;
-    /* Options of the command, separated by blanks, with which this one has no effect. Giving both
-     * is an error. */
+    /* Options of the command, each between blanks as in " plan refit ", with which this one has no
+     * effect. Giving both is an error. */
     const char *idle_with;
-    /* Options of the command, separated by blanks, of which this one needs at least one. Without
+    /* Options of the command, each between blanks, of which this one needs at least one. Without
      * it, the option would have no effect, which is an error. */
     const char *idle_without;
     int n_given;        /* how often it is given; set in the copy of the command line */
@@ -245,7 +245,8 @@ struct rw_command {
     const char *name, *brief; /* "train"; a line of 'rankwood --help' */
     const char *operands;     /* "DATA... -o FILE": the input files. There must be as many as words
                                  before the first option, or more if the last ends with "...". With
-                                 several lines, operands are optional. */
+                                 several lines, operands are optional. A command with `parts` has
+                                 their names here, for messages. */
     const char *about;        /* a description for --help, in one or more lines */
     void (*more)(
         FILE *out,

@@ -34,7 +34,7 @@ static const struct rw_option options[] = {
      "with --qrels: runs to compare; without --baseline, the first one is the baseline",
      RW_OPTION_INPUTS_AFTER, .value = &runs},
     {"like", "PROGRAM",
-     "with --qrels: measure as this program does, or as rankwood does [default: trec]",
+     "with --qrels: measure as this program of 'eval --like' or as rankwood [default: trec]",
      RW_OPTION_TEXT, .value = &like},
     {"groups", "FILE", "also compare each group of queries; the file has lines of QUERY GROUP",
      RW_OPTION_INPUT, .value = &groups_file, .idle_with = " baseline run "},

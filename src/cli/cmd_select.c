@@ -111,8 +111,8 @@ static void print(const struct rw_cli *cli, const struct rw_selected *selected)
 
 /* ---- writing ---- */
 
-/* Writes the list of features, which is a parameter file for --config. Comments above it describe
- * the selection. */
+/* Writes the model of --model and the list of features, which is a parameter file for --config.
+ * Comments above the list describe the selection. */
 static int write_all(struct rw_cli *cli, const struct rw_selected *selected)
 {
     const struct rw_compared *chosen = &selected->rows[selected->chosen].compared;

@@ -81,7 +81,7 @@ static const struct rw_option options[] = {
 /* The state of the log. Every function below does nothing if the log is not open. */
 static struct {
     FILE *file;
-    int resumes, is_waiting; /* waiting: nothing is written before log_begin */
+    int resumes, is_waiting; /* waiting: nothing is written before log_begin or on_start */
     int resumed_round;       /* 0: the log began with this training */
     int error;               /* errno of the first failed write, or 0 */
 } train_log;
@@ -392,7 +392,8 @@ static int on_round(void *user, const struct rw_round *round)
     return 0;
 }
 
-/* Returns the size of the log, as "log 1234", for the checkpoint; "" if the log is not a file. */
+/* Returns the size of the log, as "log 1234", to be stored in the checkpoint; "" if the log is not
+ * a file. It is called for each checkpoint, which keeps the log of a failing training. */
 static const char *note(void *user)
 {
     static char text[32];
