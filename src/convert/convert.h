@@ -156,9 +156,10 @@ struct rw_source {
     /* The ensemble from which the file was written, or NULL. It has the columns for formats that
      * identify a column by name alone. */
     const struct rw_ensemble *names;
-    int status;                           /* the first failure */
-    const struct rw_model_format *format; /* the expected format; NULL: not the parse of a model */
-    struct rw_ensemble *out;              /* the result; its arena owns what parsers allocate */
+    int status; /* the first failure */
+    /* the expected format; NULL for other files, such as feature sets */
+    const struct rw_model_format *format;
+    struct rw_ensemble *out; /* the result; its arena owns what parsers allocate */
 };
 
 /* A growing text, or bytes. Initialise it with zeros. After a failure nothing more is appended. */
@@ -298,7 +299,7 @@ int rw_is_swapped(const struct rw_model *model, const struct rw_tree *tree, int3
 /* Generates the name of a column without a name. */
 void rw_made_up_name(const struct rw_model_format *format, uint32_t column, char *name,
                      size_t size);
-/* Returns the i-th column's name in the file, or NULL if it has no name or a generated one. */
+/* Returns the name of the i-th column, from 0, or NULL if it has no name or a generated one. */
 const char *rw_ens_own_name(const struct rw_ensemble *ensemble,
                             const struct rw_model_format *format, uint32_t i);
 /* Makes a model from an ensemble that rw_ensemble_check has checked. base: as in struct
@@ -317,7 +318,7 @@ void rw_put_release(struct rw_put *put);
 /* Appends formatted text, with these conversions:
  *   %s, %c, %d, %u, %zu and %x are as in printf.
  *   Use %1s for a JSON string. Invalid UTF-8 is refused (put->status).
- *   Use %-s for an XML attribute. Two characters that XML does not allow are refused.
+ *   Use %-s for an XML attribute. U+FFFE and U+FFFF are refused.
  *   Use %f for a float and %lf for a double, which must be finite. Each is written with the fewest
  *   digits that read back as the same number. It always has a point or an exponent, so that
  *   readers do not take it for an integer. */
@@ -367,6 +368,7 @@ int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, 
 #define rw_refuse(source, ...) rw_refuse_line((source), 0, __VA_ARGS__)
 /* Stores the status of a call. Returns source->status. */
 int rw_keep(struct rw_source *source, int status);
+/* Fails with RW_ERR_MEMORY. Returns source->status. */
 int rw_source_no_memory(struct rw_source *source);
 /* Parses text [n]. Returns 0 if it is not one number in the range of a double. */
 int rw_is_number(const char *text, size_t n, double *out);
@@ -476,8 +478,8 @@ struct rw_xml *rw_xml_child(const struct rw_xml *element, const char *name);
 
 /* ---- CatBoost's numbers (to_catboost.c, whose head explains the words) and reader
  * (catboost_read.c) ---- */
-/* CLASSES: most sets in the statistic of an entry. A_BUCKET: most borders or values in one of
- * CatBoost's buckets. */
+/* RW_CATBOOST_CLASSES is the maximum number of sets in the statistic of an entry.
+ * RW_CATBOOST_A_BUCKET is that of borders or values in one of CatBoost's buckets. */
 enum { RW_CATBOOST_CLASSES = 32, RW_CATBOOST_A_BUCKET = 254 };
 /* Hashes the word of a category. CatBoost treats whole numbers as words, their decimals. */
 uint32_t rw_catboost_hash(const char *word);

@@ -1,7 +1,7 @@
 /* Lowers models: makes the ensemble of a model, which has its trees in the terms of another
  * program's rules. A property that the format cannot represent exactly is named and refused, unless
- * struct rw_lowering allows to drop it. The end of this file rewrites trees for programs that treat
- * missing values as unlisted categories. */
+ * struct rw_lowering allows dropping it. The end of this file rewrites trees for programs that
+ * treat missing values as unlisted categories. */
 #include <stdarg.h>
 
 #include "convert/convert.h"
@@ -437,9 +437,11 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
  * feature. The feature has a value in the left branch of the added split, so splits on the feature
  * there may send missing values anywhere. It is missing in the right branch, where each categorical
  * split on it is replaced by the child that missing values reach. A path has at most one added
- * split per feature. The right branch is a copy, whose documents COPY_SHARE scales. It is small, so
- * that other branches keep their shares of the documents. It is not so small that the counts of the
- * copy are lost when to_lightgbm.c scales the tree's count to 2^29 and rounds. */
+ * split per feature.
+ *
+ * The right branch is a copy, whose documents are multiplied by COPY_SHARE. This factor is small,
+ * so that other branches keep their shares of the documents. It is not so small that the counts of
+ * the copy are lost when to_lightgbm.c scales the tree's count to 2^29 and rounds. */
 #define COPY_SHARE 0x1p-13
 
 enum { MOST_LEAVES = 1 << 20 }; /* limit of a rewritten tree; each feature may double a branch */

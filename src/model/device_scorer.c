@@ -96,7 +96,7 @@ static int open_device(struct rw_ctx *ctx, const struct rw_scorer *scorer, const
             return devices[i].open(ctx, &scorer->flat, number, out);
     }
     return rw_fail(ctx, RW_ERR_ARGUMENT,
-                   "device '%s' makes no scores; expected auto, cpu, cuda or cuda:N", device);
+                   "device '%s' cannot score; expected auto, cpu, cuda or cuda:N", device);
 }
 
 int rw_scorer_open(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,

@@ -93,10 +93,9 @@ static int check_params(struct rw_ctx *ctx, const struct rw_model_params *params
     for (int32_t i = 0; i < params->n; i++) {
         const struct rw_run_param *param = &params->param[i];
         if (!param->is_auto && strncmp(param->value, "auto ", 5) == 0)
-            return rw_fail(
-                ctx, RW_ERR_FORMAT,
-                "parameter '%s': a value that was given, but reads as one that was chosen",
-                param->name);
+            return rw_fail(ctx, RW_ERR_FORMAT,
+                           "parameter '%s': a value that the user set must not begin with 'auto '",
+                           param->name);
     }
     return RW_OK;
 }
@@ -113,8 +112,8 @@ static int check_features(struct rw_ctx *ctx, const struct rw_model *model)
     if (has_width != (model->width > 0) || (has_width && model->n_features > 0 &&
                                             model->feature[model->n_features - 1] >= model->width))
         return rw_fail(ctx, RW_ERR_FORMAT,
-                       "%u columns; expected more than the greatest feature, and none where "
-                       "features are not columns",
+                       "%u columns; expected more than the largest feature id, or 0 if features "
+                       "are not columns",
                        model->width);
     for (int32_t i = 0; i < model->n_names; i++) {
         const struct rw_feature_name *name = &model->name[i];
@@ -139,8 +138,8 @@ static int check_sets(struct rw_ctx *ctx, const struct rw_model *model, const st
         if (by_set != (of != NULL))
             return rw_fail(ctx, RW_ERR_FORMAT, "%snode %d: feature %u has %s", where, k,
                            tree->feature[k],
-                           of ? "categories, and is compared with a threshold"
-                              : "no categories, and is compared with some");
+                           of ? "categories, but the split has a threshold"
+                              : "no categories, but the split lists some");
         for (uint32_t code = of ? of->n + 1 : 0; by_set && code <= RW_MAX_CATEGORIES; code++) {
             if (rw_set_has(&tree->set[k], code))
                 return rw_fail(ctx, RW_ERR_FORMAT,

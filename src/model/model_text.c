@@ -439,7 +439,7 @@ static int trees_section(struct rw_words *w, struct rw_model *model, const struc
     for (int32_t k = 0, left = model->n_trees; k < model->n_earlier; k++) {
         if (!w->is_writing && model->earlier[k].n_trees > left) {
             *w = *earlier;
-            return rw_words_fail(w, "trainings of no more trees than there are");
+            return rw_words_fail(w, "earlier trainings with no more trees than the model");
         }
         left -= model->earlier[k].n_trees;
     }
@@ -651,7 +651,7 @@ int rw_model_checksum_check(struct rw_ctx *ctx, const char *path, const char *al
     if (!whole)
         return rw_fail(ctx, RW_ERR_FORMAT,
                        "%s:%u: expected 'checksum' and 8 hex digits as the last line; "
-                       "the file is cut or damaged",
+                       "the file is truncated or damaged",
                        path, 1 + n_newlines(all, all + n));
     rw_model_checksum_line(all, n - RW_CHECKSUM_LINE_BYTES, line);
     if (memcmp(line, last, RW_CHECKSUM_LINE_BYTES) != 0)

@@ -34,7 +34,8 @@ struct rw_flat {
     uint64_t *first_leaf;      /* [n_trees + 1] index of a tree's first leaf */
     uint32_t most_leaves;      /* leaves of the largest tree */
     /* Categorical splits. Each distinct set of codes has a slot, whose value is 0 for a category
-     * in the set and 1 for others. A node compares it with 1/2 like any other value. */
+     * in the set, 1 for others, and NaN if it is missing. A node compares it with 1/2 like any
+     * other value. */
     struct rw_categories categories; /* a copy of the model's; owned */
     uint32_t *set_of; /* [n_used] 1 + index of the slot's set, 0: a plain value; NULL: no slot has a
                          set */
@@ -191,8 +192,8 @@ struct rw_packed_column {
     uint32_t missing; /* code of a missing value */
     uint32_t levels;  /* steps of the binary search: 2^levels > n_cuts; at least RW_PACKED_TOP */
     /* Index in `cut` of struct rw_packed. There are RW_PACKED_PIVOTS pivots, the first of which is
-     * unused. If levels is above RW_PACKED_TOP, 2^levels thresholds follow. Both end with
-     * infinities. */
+     * unused. If levels is above RW_PACKED_TOP, 2^levels thresholds follow. Elements of
+     * both after the last threshold are infinity. */
     uint64_t first_cut;
 };
 
@@ -219,7 +220,7 @@ struct rw_packed_tree {
     uint64_t first;      /* index of its first node or step in `node` or `step` */
     uint64_t first_leaf; /* index of its first leaf in `leaf` */
     uint32_t n_leaves;
-    uint32_t n_last; /* number of first nodes that have two leaves and an RW_PACKED_LAST buffer */
+    uint32_t n_last; /* the first n_last nodes have two leaves, and use RW_PACKED_LAST buffers */
     uint32_t walked; /* 1: it is walked and has steps; 0: it is evaluated as a whole */
 };
 
@@ -355,9 +356,9 @@ struct rw_scorer {
     struct rw_single *single; /* owned; NULL: the model cannot have this form */
     struct rw_packed *packed; /* owned; NULL: not made, or not worthwhile */
     struct rw_score_map map;  /* for the sum of all trees; NONE if the scorer has fewer */
-    /* For data sets (device_scorer.c). Documents are walked until packing the model would have
-     * saved time for those so far. So the choice costs at most twice the time of the better form,
-     * however many documents follow. */
+    /* For data sets (device_scorer.c). Documents are walked until the walks so far have taken as
+     * long as packing the model would. So the choice costs at most twice the time of the better
+     * form, however many documents follow. */
     double walked_ns; /* expected time of the walks so far, divided by the number of threads */
     int settled;      /* 1: the choice between walking and packing is made */
     struct rw_device_scorer *device; /* owned; NULL: the CPU */
@@ -383,9 +384,8 @@ const char *rw_scorer_device(const struct rw_scorer *scorer);
 
 /* A document is scored in the faster of two ways. One evaluates all nodes (struct rw_lanes). The
  * other (struct rw_single) walks several trees in parallel without branches: a leaf is a node that
- * leads to itself.
- * A missing value becomes the infinity that takes the node's direction at every threshold. So
- * each feature has two values, one per direction of missing values. */
+ * leads to itself. A missing value becomes the infinity that takes the node's direction at every
+ * threshold. So each feature has two values, one per direction of missing values. */
 
 /* struct rw_lanes evaluates all nodes of 64 trees in parallel. Each tree has a lane, which is one
  * byte of a vector.
@@ -394,11 +394,11 @@ const char *rw_scorer_device(const struct rw_scorer *scorer);
  * more thresholds has several columns. The document's code of a column is the number of its
  * thresholds below the value, so value > threshold j is equivalent to code > j. A tree's leaves are
  * numbered from left to right. A lane contains the leftmost leaf that the document can still reach,
- * 0 at first. Take a node that splits the leaves [start, end) at `right`, after all nodes above it.
- * It is on the document's path if and only if the lane contains `start`. If the path has left this
- * subtree to the right, the lane has a larger value. If it has left to the left, the lane has a
- * smaller value until the end. So a node takes two comparisons of bytes and a masked move. There
- * are no branches, and the last value of a lane is the document's leaf.
+ * 0 at first. Consider a node that splits the leaves [start, end) at `right`, after all nodes above
+ * it. It is on the document's path if and only if the lane contains `start`. If the path is to the
+ * right of this subtree, the lane has a larger value. If the path is to the left of it, the lane
+ * has a smaller value until the end. So a node takes two comparisons of bytes and a masked move.
+ * There are no branches, and the last value of a lane is the document's leaf.
  *
  * (QuickScorer, Lucchese et al. 2015, also evaluates nodes in a different order and removes
  * leaves from a set. RapidScorer, Ye et al. 2018, does so for many documents. Here the set is a

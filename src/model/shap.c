@@ -373,9 +373,9 @@ struct walk {
                         feature */
     uint32_t *open;  /* [n_open] open edges from the root down */
     uint32_t n_open;
-    /* [depth][n] for each open edge, at the points t of the rule. factor is (1 - t) z + t o.
-     * product is that of the factors down to the edge, with only the lowest factor of each feature.
-     * sum is that of leaf value x product over the leaves below that were walked. */
+    /* [depth][n] for each open edge, at the points t of the rule. Factors are (1 - t) z + t o.
+     * Products are those of the factors down to the edge, with only the lowest factor of each
+     * feature. Sums are those of leaf value x product over the leaves below that were walked. */
     double *factor, *product, *sum;
 };
 

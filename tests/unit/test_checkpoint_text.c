@@ -140,7 +140,7 @@ Test(checkpoint_text, truncated_anywhere)
     for (size_t k = 0; k < n; k++)
         refused(text, k, "ck:");
     refused(text, n - 1, "ck:");
-    cr_assert_not_null(strstr(rw_last_error(ctx), "the file is cut or damaged"));
+    cr_assert_not_null(strstr(rw_last_error(ctx), "the file is truncated or damaged"));
     rw_mem_free(text);
 }
 

@@ -130,7 +130,7 @@ Test(device_scorer, refusals)
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
         char text[100];
         snprintf(text, sizeof(text),
-                 "device '%s' makes no scores; expected auto, cpu, cuda or cuda:N", devices[i]);
+                 "device '%s' cannot score; expected auto, cpu, cuda or cuda:N", devices[i]);
         cr_assert_eq(rw_scorer_open(ctx, model, 0, devices[i], &scorer), RW_ERR_ARGUMENT);
         cr_assert_null(scorer);
         cr_assert_str_eq(rw_last_error(ctx), text);

@@ -92,7 +92,7 @@ Test(model, checks)
     model->name[1].name[0] = 'x';
     rw_mem_free(model->params.param[1].value);
     cr_assert_eq(rw_mem_copy_text(ctx, &model->params.param[1].value, "auto 7"), RW_OK);
-    refused("parameter 'ignore': a value that was given, but reads as one that was chosen");
+    refused("parameter 'ignore': a value that the user set must not begin with 'auto '");
     model->params.param[1].is_auto = 1;
     cr_assert_eq(rw_model_check(ctx, model), RW_OK);
 }

@@ -226,7 +226,7 @@ Test(model_text, something_after_the_end)
     text[n] = '\n';
     refused_as_it_is(text, n + 1,
                      "m:40: expected 'checksum' and 8 hex digits as the last line; "
-                     "the file is cut or damaged");
+                     "the file is truncated or damaged");
     free(text);
 }
 
@@ -431,8 +431,7 @@ Test(model_text, hostile_features_and_names)
     refused(HEAD PARAMS FEATURES "names 1\n3 a\\x00\n\n",
             "m:13:4: expected '\\\\' or '\\x' and two hex digits of a control character, "
             "found '\\x00'");
-    refused(HEAD "params 2\na = 1\na = 2\n\n",
-            "m:7:1: expected a new parameter, found 'a'");
+    refused(HEAD "params 2\na = 1\na = 2\n\n", "m:7:1: expected a new parameter, found 'a'");
     refused(HEAD "params 1\nA = 1\n\n", "m:6:1: expected a parameter's name, found 'A'");
     refused(HEAD "params 1\na = \n\n", "m:6:5: expected a value, found the end of the line");
     refused(TREE_OF("node 0 feature 1 <= 2 left node 1 right leaf 2 missing left gain 7\n", NODE1,
@@ -456,8 +455,9 @@ Test(model_text, hostile_features_and_names)
     refused(HEAD2 PARAMS2 "earlier 9\nrun 1 trees 0 params 0\n\n",
             "m:11:9: expected the number of trainings before the last, 0 to 1, found '9'");
     refused(HEAD2 PARAMS2 "earlier 1\nrun 2 trees 0 params 0\n\n", "m:12:5: expected 1, found '2'");
-    refused(HEAD2 PARAMS2 "earlier 1\nrun 1 trees 2 params 0\n\n" FEATURES NAMES METRICS TREES TREE,
-            "m:11:1: expected trainings of no more trees than there are, found 'earlier'");
+    refused(
+        HEAD2 PARAMS2 "earlier 1\nrun 1 trees 2 params 0\n\n" FEATURES NAMES METRICS TREES TREE,
+        "m:11:1: expected earlier trainings with no more trees than the model, found 'earlier'");
     refused(HEAD2 PARAMS2 "earlier 1\nrun 1 trees 1 params 2\na = 1\na = 2\n\n",
             "m:14:1: expected a new parameter, found 'a'");
     refused("rankwood model 7\nabsent zero\n",
