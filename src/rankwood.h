@@ -389,7 +389,7 @@ struct rw_table {
     uint32_t n_queries;
     const uint32_t *query_offset; /* [n_queries + 1] first document of each query, then n_docs */
     /* Query ids, all different. Id q is the zero-terminated text at query_id_text +
-     * query_id_offset[q]. query_id_offset: [n_queries]. NULL: "0", "1", ... */
+     * query_id_offset[q]. query_id_offset: [n_queries]; if it is NULL, the ids are "0", "1", ... */
     const char *query_id_text;
     const uint64_t *query_id_offset;
     /* [n_docs] Document i is row order[i] of the table, each row once. NULL: row i. Labels, queries
@@ -449,8 +449,8 @@ RW_API int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream,
                          struct rw_arrow **out);
 RW_API void rw_arrow_free(struct rw_arrow *arrow);
 /* Returns the arrays of a column of numbers or booleans; nulls are marked as not valid. Chunk k is
- * written to array[k * stride]. With stride rw_table.n_columns, `array` is a column of
- * rw_table.column. The arrays borrow from `arrow`. RW_ERR_DATA: the column is damaged or has
+ * written to array[k * stride]. To fill column i of a table, pass &rw_table.column[i] and stride
+ * rw_table.n_columns. The arrays borrow from `arrow`. RW_ERR_DATA: the column is damaged or has
  * another type (the message names it). */
 RW_API int rw_arrow_column(struct rw_ctx *ctx, const struct rw_arrow *arrow, uint32_t column,
                            struct rw_array *array, size_t stride);
@@ -480,8 +480,9 @@ struct rw_binned;
  *   pipe.
  * - From a single cache that has codes for these params, it has only these codes.
  * - LETOR text with more than 262,144 documents is binned in several passes, unless training may
- *   run on a GPU. The set has only codes, and the values are never in memory as a whole. A pipe is
- *   saved to a temporary file (TMPDIR) first.
+ *   run on a GPU. With several workers, all LETOR text is binned in this way. The set has only
+ *   codes, and the values are never in memory as a whole. A pipe is saved to a temporary file
+ *   (TMPDIR) first.
  * - Otherwise it has values.
  *
  * With `init` and only codes, one more pass over the files computes the scores of `init`. The
@@ -506,8 +507,8 @@ RW_API int rw_binned_read(struct rw_ctx *ctx, const struct rw_params *params,
  *   is read. */
 RW_API int rw_binned_from_table(struct rw_ctx *ctx, const struct rw_params *params,
                                 const struct rw_table *table, struct rw_binned **out);
-/* Returns the documents: labels, queries, ids, comments, and weights, which the caller may set.
- * Features exist only if the values were kept. The binned set owns the result. */
+/* Returns the documents: labels, queries and their ids, comments, and side columns, which the
+ * caller may set. They have features only if the set has values. The binned set owns the result. */
 RW_API struct rw_dataset *rw_binned_documents(struct rw_binned *binned);
 /* Returns the number of features that appear at least once. */
 RW_API uint32_t rw_binned_n_features(const struct rw_binned *binned);
@@ -526,9 +527,9 @@ RW_API int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *d
                                   const struct rw_params *params, const char *path);
 
 /* Does rw_dataset_read and rw_dataset_write_cache in one call, with an identical result. Values of
- * LETOR text with more than 262,144 documents go directly to the file, if at least half of the
- * documents have each feature. Further labels come from the file of parameter `labels`, if set.
- * Logs the same notes as rw_dataset_read. */
+ * LETOR text with more than 262,144 documents go directly to the file, if `categorical` is not set
+ * and at least half of the documents have each feature. Further labels come from the file of
+ * parameter `labels`, if set. Logs the same notes as rw_dataset_read. */
 RW_API int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
                                   const char *const *paths, int n_paths, const char *path);
 
@@ -624,9 +625,8 @@ RW_API int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const ch
 /* Replaces each `auto` that affects the model by the value that training would choose, and logs a
  * note. The values depend on other parameters and on the numbers of documents, of features that
  * appear and of validation sets. Without a validation set, `early-stop` becomes 0. rw_train does
- * this itself. Call it if several training runs must use the same values.
- * Models still record which values were chosen automatically. RW_ERR_ARGUMENT: too great a depth
- * for level-wise growth. */
+ * this itself. Call it if several training runs must use the same values. Models still record which
+ * values were chosen automatically. RW_ERR_ARGUMENT: too great a depth for level-wise growth. */
 RW_API int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
                              uint32_t n_features, int n_valid);
 /* Writes a file for rw_params_read. It has all parameters except those that never change a model
@@ -637,7 +637,8 @@ RW_API int rw_params_write(struct rw_ctx *ctx, struct rw_params *params, FILE *o
 /* The purpose of parameters that are checked. */
 enum rw_params_use {
     RW_PARAMS_TRAIN,
-    RW_PARAMS_TRAIN_ALONE, /* training without validation sets; early stopping is an error */
+    /* training without validation sets; `early-stop` of origin RW_PARAM_CHANGED is an error */
+    RW_PARAMS_TRAIN_ALONE,
     RW_PARAMS_MEASURE,     /* measuring only; checks the parameters of metrics */
     RW_PARAMS_NO_TABLE     /* no training and no CSV or TSV; parameters for columns are reported */
 };
@@ -751,9 +752,10 @@ struct rw_eval {
     /* one line: gain, discount, empty queries, ties; with `like`, one line per metric */
     const char *conventions;
 };
-/* Measures a ranking. scores: [n_docs], finite. The caller frees *out with rw_free.
- * RW_ERR_ARGUMENT: unknown metric or program, an invalid member of `how`, or a metric that the
- * program lacks. RW_ERR_DATA: a score is not finite, or the metric or program rejects a label. */
+/* Measures a ranking. scores: [n_docs], finite, or those of struct rw_qrels_run. The caller frees
+ * *out with rw_free. RW_ERR_ARGUMENT: unknown metric or program, an invalid member of `how`, or a
+ * metric that the program lacks. RW_ERR_DATA: a score is not finite, or the metric or program
+ * rejects a label. */
 RW_API int rw_evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
                        const struct rw_dataset *dataset, const double *scores,
                        struct rw_eval **out);
@@ -852,7 +854,7 @@ struct rw_compared {
 /* A query whose metric differs between rankings a and b. */
 struct rw_moved_query {
     uint32_t query;
-    double a, b; /* the metric of each */
+    double a, b; /* the metric of this query in each ranking */
 };
 struct rw_comparison {
     const char *metric, *conventions;
