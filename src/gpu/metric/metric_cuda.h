@@ -43,7 +43,7 @@ struct rw_cuda_rank_large {
     uint32_t *d_begin;  /* [n + 1] the first item of each query in the list */
     uint32_t *d_first;  /* [n] the first document of each query in the set */
     uint64_t *d_key[2]; /* [n_docs] keys of scores */
-    uint32_t *d_doc[2]; /* [n_docs] */
+    uint32_t *d_doc[2]; /* [n_docs] documents, as indices in the list */
     /* [n_docs] query of each document, as a number from 0 to n - 1; NULL for a single query */
     uint32_t *d_part[2];
     void *d_scratch;
@@ -80,7 +80,7 @@ size_t rw_cuda_rank_scratch_bytes(uint32_t n_docs, uint32_t n_large);
 /* A metric, for the kernels of cu_metric.cu. Pointers are to device memory. */
 struct rw_cuda_metric {
     enum rw_metric_device kind;
-    int by_document;
+    int by_document;         /* 1: its mean is over documents; 0: over queries */
     struct rw_metric metric; /* `kind` is NULL, because it would point to host memory */
     const int64_t *d_weight; /* [n_queries] whole numbers; NULL: all are 1 */
     /* [n_docs + n_queries] for metrics that need it with averaged ties; else NULL */

@@ -100,8 +100,9 @@ enum {
     RW_LAMBDA_SPREAD_LOWS = 32 * RW_TUNE_LAMBDA_WARPS * RW_TUNE_LAMBDA_SPREAD_SLOTS,
 };
 
-/* A part of a spread query's pairs, for one block: RW_LAMBDA_SPREAD_LOWS documents from position
- * `low` on, with spread_tops upper documents from position `top` on. spread: index in d_spread. */
+/* A part of a spread query's pairs, for one block: up to RW_LAMBDA_SPREAD_LOWS documents from
+ * position `low` on, with up to spread_tops upper documents from position `top` on. spread: index
+ * in d_spread. */
 struct rw_lambda_job {
     uint32_t spread, low, top;
 };

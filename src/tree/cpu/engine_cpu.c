@@ -164,8 +164,7 @@ static int cpu_prepare(struct rw_engine *engine)
 
 /* Counts the bytes of a set's codes and scores in the plan. ready: The codes of feature f have
  * index code_of[f]; NULL: the set is not binned yet. Writes n: [n_features], the number of stored
- * codes
- * (`n` of struct rw_codes). */
+ * codes (`n` of struct rw_codes). */
 static void plan_set(struct rw_host *host, const struct rw_dataset *dataset,
                      const struct rw_cuts *cuts, const struct rw_bins *ready,
                      const uint32_t *code_of, uint32_t *n)

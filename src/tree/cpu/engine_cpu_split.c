@@ -68,9 +68,9 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
 }
 
 /* Computes the gain of every threshold, without rough scores. A threshold above an empty bin
- * separates the same documents
- * as the one before, and ties go to the lower one, so empty bins are skipped. The first bin is not
- * skipped, because with missing values left it separates them from all others. */
+ * separates the same documents as the one before, and ties go to the lower one, so empty bins are
+ * skipped. The first bin is not skipped, because with missing values left it separates them from
+ * all others. */
 static void try_all(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                     const int64_t *cells)
 {
@@ -156,7 +156,7 @@ static void add_cell(const int64_t *cells, enum rw_cpu_cells kind, int joint, ui
 }
 
 /* Returns 1 if a split that may be the best depends on idle documents. That is so if a side has too
- * few other documents, or if perhaps only idle documents have missing values. */
+ * few other documents, or if missing values may belong to idle documents only. */
 static int depends_on_idle(const struct rw_cpu *cpu, const struct rw_cpu_search *search, uint32_t f,
                            const struct rw_cell *left, const struct rw_cell *missing)
 {
