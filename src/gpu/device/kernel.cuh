@@ -31,8 +31,8 @@ static __device__ __forceinline__ void let_next_launch_begin()
 #endif
 }
 
-/* A thread's first item, and the number of items that the grid takes at once. THREADS: threads per
- * block. */
+/* Return a thread's first item, and the number of items that all threads of the grid take at once.
+ * THREADS: threads per block. */
 template <int THREADS> static __device__ __forceinline__ uint64_t grid_first()
 {
     return (uint64_t)blockIdx.x * THREADS + threadIdx.x;

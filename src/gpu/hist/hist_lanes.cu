@@ -6,9 +6,9 @@
  *
  * Shapes: a tile's words are [n_docs][lanes]. Cells in shared memory have the order that cell_at
  * defines (hist_lanes_add.cuh). They are packed: the count in the high bits, the sum of lambda +
- * largest in the low ones. To drain a cell is to add it to its cell in scratch and clear it. These
- * drained cells are [node][plan row][bin][code][lane], in planes as struct plan describes. In the
- * end they are converted to the layout of hist.h.
+ * largest in the low ones. To drain a cell is to add it to its cell in scratch. The cells in
+ * scratch are called drained cells, and are [node][plan row][bin][code][lane], in planes as struct
+ * plan describes. In the end they are converted to the layout of hist.h.
  *
  * Decomposition: a block has a row of the plan (a tile, some of the codes of its words, some of its
  * bins) and a chunk of a node's documents. Rows of narrow tiles (fewer than 32 lanes) read a few

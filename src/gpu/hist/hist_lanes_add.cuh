@@ -589,10 +589,10 @@ template <class S, int SUMS> static __device__ constexpr uint32_t next_cell()
     return BINS * WARP * (S::BITS == 16 && SUMS == RW_HIST_NEWTON ? 2 : 1);
 }
 
-/* Drains the cells that are more than 1 / RW_TUNE_LANES_FULL full, or whose hessian in a half is
- * more than HALVES_LEFT. With ONLY_HESSIANS it drains all cells. Returns the largest count that is
- * left in a cell, to all threads. *fullest must be 0; *fullest_next is set to 0. Call it when all
- * threads have added; after it they may add again. */
+/* Drains and clears the cells that are more than 1 / RW_TUNE_LANES_FULL full, or whose hessian in a
+ * half is more than HALVES_LEFT. With ONLY_HESSIANS it drains all cells. Returns the largest count
+ * that is left in a cell, to all threads. *fullest must be 0; *fullest_next is set to 0. Call it
+ * when all threads have added; after it they may add again. */
 template <class S, int SUMS>
 static __device__ uint32_t drain_full(const struct plan &plan, const struct plan_row &row,
                                       uint32_t node, uint32_t *fullest, uint32_t *fullest_next)
