@@ -2,9 +2,7 @@
  * earlier builders are complete, the rows of a builder's documents are known, and its values are
  * copied to the columns while they are in the processor's cache. A builder that is complete before
  * its predecessors is packed (rw_builder_pack) and waits. The thread that completes the last of the
- * predecessors copies its values. Without this, little could be copied early when many threads
- * work.
- */
+ * predecessors copies its values. Without this, little would be copied early by many threads. */
 #include <pthread.h>
 
 #include "base/machine.h"
@@ -17,7 +15,7 @@
 enum {
     ALIGN = 64, /* alignment of a column in bytes */
     TILE = 64,  /* number of documents that are copied together, feature by feature: the L1 cache
-                   holds  the cache lines that they need */
+                   holds the cache lines that they need */
 };
 
 struct rw_early {

@@ -403,9 +403,7 @@ int rw_table_read(struct rw_ctx *ctx, struct rw_table_reader *reader, struct rw_
 void rw_table_values(struct rw_table_reader *reader, const uint32_t *column, uint32_t n_columns,
                      const uint32_t *doc, uint32_t first, uint32_t n, float *values, size_t stride);
 /* Reads the entries of a sparse column, reader->column[c]: the documents to `row`, ascending, and
- * their values to `value`, [n] each. Never uses a context. Returns RW_ERR_MEMORY if memory is
- * short.
- */
+ * their values to `value`, [n] each. Never uses a context. Fails if memory is short. */
 int rw_table_entries(struct rw_table_reader *reader, uint32_t c, uint32_t *row, float *value);
 /* Fails with RW_ERR_DATA if an infinite value was read. Call it once all values are read; for a
  * streamed table, those of the current documents. */

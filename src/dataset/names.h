@@ -40,8 +40,8 @@ int rw_names_for_model(struct rw_ctx *ctx, const struct rw_feature_name *from, i
  * id is missing or out of range; *end is then `text`. */
 long rw_parse_id(const char *text, const char **end);
 /* Parses an item of a list, of `length` bytes: a name among `names`, an id or a range of ids. Sets
- * *first and *last to the first and last id of the item. parameter: name of the list in
- * messages. Fails with RW_ERR_ARGUMENT. All parameters with such lists use it. */
+ * *first and *last to the first and last id of the item. parameter: name of the list in messages.
+ * Fails with RW_ERR_ARGUMENT. All parameters with such lists use it. */
 int rw_list_item(struct rw_ctx *ctx, const char *parameter, const char *item, size_t length,
                  const struct rw_feature_name *names, int32_t n_names, long *first, long *last);
 /* Advances *list from an item of `length` bytes over the separator to the next item, or to the end
@@ -86,9 +86,7 @@ struct rw_vocabulary *rw_vocabulary_share(struct rw_vocabulary *vocabulary);
 void rw_vocabulary_free(struct rw_vocabulary *vocabulary);
 
 /* Adds a word of `n` bytes, none of them 0, unless it exists, and sets *number to its number. Never
- * uses a context. Returns RW_ERR_DATA if there are too many words, RW_ERR_MEMORY if memory is
- * short.
- */
+ * uses a context. Fails if memory is short, and with RW_ERR_DATA if there are too many words. */
 int rw_vocabulary_add(struct rw_vocabulary *vocabulary, const char *word, size_t n,
                       uint32_t *number);
 /* Returns the number of words. */

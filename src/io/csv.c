@@ -539,8 +539,9 @@ static int find_by_name(struct header *h)
     if (n_lacking) {
         char names[512];
         return rw_fail(h->ctx, RW_ERR_DATA,
-                       "'%s' lacks %u features, such as '%.64s'; its columns are %s", h->name,
-                       n_lacking, columns->name[first].name, some_names(h, names, sizeof(names)));
+                       "'%s' lacks %u feature%s, such as '%.64s'; its columns are %s", h->name,
+                       n_lacking, n_lacking == 1 ? "" : "s", columns->name[first].name,
+                       some_names(h, names, sizeof(names)));
     }
     if (other < 0)
         note_extra(h);

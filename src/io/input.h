@@ -92,9 +92,8 @@ int rw_spool_begin(struct rw_ctx *ctx, const char *const *paths, int n_paths,
 /* Discards all opened pipes if `begun`, the result of rw_spool_begin, is 1. */
 void rw_spool_end(struct rw_ctx *ctx, int begun);
 
-/* Returns 1 if the path is a stored pipe, or standard input from a regular file. *n_bytes is its
- * size.
- */
+/* Returns 1 if the path is a stored pipe, or standard input from a regular file. Then *n_bytes is
+ * the size. */
 int rw_spool_size(const struct rw_ctx *ctx, const char *path, uint64_t *n_bytes);
 /* Returns 1 if the path is a pipe that is open, but not stored. */
 int rw_spool_is_once(const struct rw_ctx *ctx, const char *path);

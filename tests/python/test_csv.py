@@ -76,7 +76,7 @@ def test_scored_by_name(table: Path, valid: Path, other: Made, small: dict[str, 
     loaded = rankwood.Model.from_bytes(model.to_bytes())
     assert np.array_equal(loaded.predict(bare), expected)
     frame(other).drop(columns=["relevance", "query", "bm25"]).to_csv(bare, index=False)
-    with pytest.raises(DataError, match="lacks 1 features, such as 'bm25'"):
+    with pytest.raises(DataError, match="lacks 1 feature, such as 'bm25'"):
         model.predict(bare)
 
 

@@ -162,7 +162,7 @@ Test(csv, like_another)
     cr_assert_null(read_any("a b,qid,label\n2,7,1\n"));
     cr_assert_str_eq(
         rw_last_error(scratch_ctx),
-        "'t.csv' lacks 1 features, such as 'x'; its columns are 'a b', 'qid', 'label'");
+        "'t.csv' lacks 1 feature, such as 'x'; its columns are 'a b', 'qid', 'label'");
     rw_dataset_free(a);
     rw_dataset_free(b);
 }
