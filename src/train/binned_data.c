@@ -90,8 +90,8 @@ out:
 /* ---- training sets ---- */
 
 /* Returns 0 if training runs on a GPU, or might, and the values must be kept for this reason: a GPU
- * makes the codes itself. With `categorical`, callers keep the values anyway, so the device `auto`
- * then counts as the host. */
+ * makes the codes itself. With `categorical`, the functions that read data keep the values anyway,
+ * so the device `auto` then counts as the host. */
 static int trains_on_host(struct rw_ctx *ctx, const struct rw_params *params)
 {
     if (strncmp(params->device, "cuda", 4) == 0)
