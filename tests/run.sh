@@ -9,8 +9,8 @@
 # CUDA is compiled if the kernels or their headers have changed since tests/kernels.txt was written (kernels.py).
 # --kernels always compiles it, and writes that file if the tests pass. Commit the file.
 #
-# Stages that use one process at a time (kills to same_bytes) run in parallel with stages that use all processors. Their
-# results are printed when they end. A table of seconds comes last.
+# Stages that use one process at a time (kills to same_bytes, cuda, and python's part "leaks") run in parallel with
+# stages that use all processors. Their results are printed when they end. A table of seconds comes last.
 #
 # tests/long.sh has the longer tests.
 #
@@ -256,7 +256,19 @@ begin_python() {
 stage_python() {
     wait "$python"
     script python sh -c 'cat "$1.out" && exit "$(cat "$1.status")"' sh "$builds/python"
-    # not in parallel with the others: it needs the library of stage sanitizers
+}
+# The package's leaks, with the library of stage sanitizers. Waits for both.
+stage_leaks() {
+    until [ -e "$builds/python.status" ]; do
+        sleep 1
+    done
+    case " $stages " in
+    *" sanitizers "*)
+        until [ -e "$builds/sanitizers/built" ] || grep -q '^sanitizers ' "$builds/times"; do
+            sleep 1
+        done
+        ;;
+    esac
     "$builds/python/venv/bin/python" -c 'import rankwood' 2>/dev/null || return
     [ -e "$builds/sanitizers/built" ] || build_sanitizers src/librankwood.a
     sanitizing=gcc
@@ -331,14 +343,15 @@ started=$(date +%s)
 aside= front= beside=
 for stage in $stages; do
     case $stage in
-    kills | faults | quality | recipes | threads | same_bytes) aside="$aside $stage" ;;
+    kills | faults | quality | recipes | threads | same_bytes | cuda) aside="$aside $stage" ;;
     fuzz) # begun by sanitizers, once they are built
         case " $stages " in
         *" sanitizers "*) ;;
         *) front="$front fuzz" ;;
         esac
         ;;
-    release | python | sanitizers | cuda | emulated) front="$front $stage" ;;
+    python) front="$front python" aside="$aside leaks" ;;
+    release | sanitizers | emulated) front="$front $stage" ;;
     *)
         note "no stage '$stage'"
         exit 2
@@ -352,7 +365,7 @@ case " $stages " in
     python=$!
     ;;
 esac
-# The parallel stages need the program of release; same_bytes, the last one, uses those of threads and sanitizers.
+# The parallel stages need the program of release; same_bytes and leaks use the builds of threads and sanitizers.
 case $front in
 *" release"*)
     run_stages release
