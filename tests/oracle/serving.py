@@ -131,7 +131,7 @@ def eslr_raw(text):
 
 
 def eslr_raw_earlier(text):
-    """OpenSearch's plugin before July 2026: 0 where there is nothing, no missing child."""
+    """OpenSearch's plugin before 3.8: 0 where there is nothing, no missing child."""
     trees = eslr_raw(text)
     trees.goes_left = lambda doc, feature, threshold, _: threshold > doc.get(feature, 0.0)
     return trees
@@ -176,7 +176,7 @@ def createmodel(text):
 
 
 def createmodel_earlier(text):
-    """OpenSearch's plugin before July 2026: 0 where there is nothing, no missing child."""
+    """OpenSearch's plugin before 3.8: 0 where there is nothing, no missing child."""
     trees = createmodel(text)
     trees.goes_left = lambda doc, feature, threshold, _: threshold > doc.get(feature, 0.0)
     return trees
