@@ -96,8 +96,7 @@ static struct field field_at(const char *p, const char *end, char separator)
     return field;
 }
 
-/* Returns the end of the record at p, after its newline, or NULL if it does not end before `end`.
- */
+/* Returns the end of the record at p, after its newline, or NULL if it is incomplete. */
 static const char *record_end(const char *p, const char *end, char separator)
 {
     const char *newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
@@ -122,8 +121,7 @@ static char separator_of(const char *p, const char *end)
     return p < end && *p == '\t' ? '\t' : ',';
 }
 
-/* Copies the field's text, with "" replaced by ". to: [end - begin + 1], terminated by 0. Returns
- * its length. */
+/* Copies the field's text with "" as ", and a 0. to: [end - begin + 1]. Returns its length. */
 static size_t field_text(const struct field *field, char *to)
 {
     char *begin = to;
@@ -326,8 +324,7 @@ static int no_column(const struct header *h, const char *text, const char *what)
                "the first line is read as a document, because it contains numbers");
 }
 
-/* Assigns a role to a column. given: NULL: the column has the default name `name`. may_lack: the
- * column is optional. */
+/* Assigns a role to a column. given: NULL: the default `name`. may_lack: it is optional. */
 static int take_role(struct header *h, const char *given, const char *name, enum role role,
                      int may_lack)
 {
@@ -466,8 +463,7 @@ static int no_name(const struct header *h, uint32_t column)
                column + 1);
 }
 
-/* Returns 1 if the caller ignores the column, or if it has no name or the one of labels or query
- * ids. */
+/* Returns 1 if the column is ignored, or has no name or that of labels or query ids. */
 static int is_expected(const struct header *h, uint32_t column)
 {
     const struct rw_columns *given = &h->columns->given;
