@@ -11,9 +11,9 @@
  * Further rules:
  * - The documents of a query are adjacent.
  * - A data set holds documents in order, their queries, labels and feature values. A model holds
- *   trees. Several threads may read both, except while a call sets categories, side columns or
- *   pairs. Unless a comment says otherwise, other objects belong to one thread at a time, as their
- *   context does.
+ *   trees. Several threads may use the same data set or model at once, except while a call sets
+ *   categories, side columns or pairs. Unless a comment says otherwise, other objects belong to one
+ *   thread at a time, as their context does.
  * - A context has its own threads, which sleep while there is no work. In a child process after
  *   fork(), the contexts of the forking thread still work.
  * - Callbacks run in the default floating-point environment.
@@ -62,7 +62,10 @@ struct rw_params;  /* parameters by name */
 
 /* Reads paths: [n_paths] in order, as one data set. The contents identify LETOR text and
  * binned-data caches. The file name identifies CSV and TSV (rw_ctx_set_columns). Text may be
- * compressed with gzip. "-" is standard input. The caller frees *out with rw_dataset_free. */
+ * compressed with gzip. "-" is standard input. The caller frees *out with rw_dataset_free.
+ * RW_ERR_IO: a file cannot be read. RW_ERR_PARSE: malformed text. RW_ERR_FORMAT: a damaged cache or
+ * gzip file. RW_ERR_DATA: no documents, too many, or a query that reappears after other queries.
+ * RW_ERR_ARGUMENT: no paths, or "-" twice. */
 RW_API int rw_dataset_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                            struct rw_dataset **out);
 RW_API void rw_dataset_free(struct rw_dataset *dataset);
@@ -84,18 +87,21 @@ struct rw_train_hooks;
  *
  * Early stopping: with `early-stop` above 0, the first metric on the first validation set stops
  * training, and the model ends at the best round. A validation set with the same documents, labels,
- * queries and values as the training set is skipped for this. If all of them are such sets,
- * training logs a warning. Without a set that stops training, and with `early-stop` 0, the model
- * keeps all trees except trailing trees without a split.
+ * queries and values as the training set is skipped for this. If all validation sets are skipped,
+ * training logs a warning. If `early-stop` is 0, or if no set stops training, the model keeps all
+ * trees except trailing trees without a split.
  *
- * Parameters: `threads`, if set, is applied to the context. Parameters that name the file of a side
- * column (`weights`, `query-weights`, `start-scores`, `positions`, `labels`, `pairs-file`) do not
- * read it here. RW_ERR_ARGUMENT: such a parameter is set, but the training set lacks the column
- * (rw_dataset_read_side_column). Features in the file of `names` that the training set lacks cause
- * a warning. So does `ignore` if it lists only features that the training set lacks.
+ * Parameters: `threads`, if set, is applied to the context. rw_train does not read the files of
+ * side columns, which `weights`, `query-weights`, `start-scores`, `positions`, `labels` and
+ * `pairs-file` name (rw_dataset_read_side_column reads them). Features in the file of `names` that
+ * the training set lacks cause a warning. So does `ignore` if it lists only features that the
+ * training set lacks.
  *
- * RW_ERR_DATA: no tree could be split, or early stopping cannot use the metric. The latter happens
- * if no query counts, or if the metric is the same for every ranking. */
+ * RW_ERR_ARGUMENT: parameters contradict each other (rw_params_check), need a side column that the
+ * training set lacks, or list only features that it lacks (except in `ignore` and `names`).
+ * RW_ERR_DATA: no documents, an invalid label, a validation set that does not fit the training set
+ * (by the rules of rw_model_check_data), or no tree could be split. Also if early stopping cannot
+ * use the metric, because no query counts, or because it is the same for every ranking. */
 RW_API int rw_train(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_dataset *train, const struct rw_dataset *const *valid,
                     int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
@@ -122,7 +128,8 @@ struct rw_training {
  * trees of `init` treat them as unknown. Important features of `init` that the training set lacks
  * cause a warning (rw_model_warn_lacking). RW_ERR_ARGUMENT: `init` treats absent features
  * differently, compares a categorical feature with thresholds, or violates `monotone` or
- * `interactions`. RW_ERR_DATA: `init` was continued too many times.
+ * `interactions`. RW_ERR_DATA: `init` was continued too many times, or the training set does not
+ * fit it (rw_model_check_data).
  *
  * Binned sets: `binned` must have been read for these params and this `init`, else RW_ERR_ARGUMENT.
  * Its validation sets come from rw_binned_read_valid, or have values (rw_dataset_read). On a GPU
@@ -133,9 +140,9 @@ RW_API int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
 
 /* Recomputes the leaf values of a model on new data, and keeps its trees. Tree by tree, documents
  * follow the model's thresholds. Gradients are computed from the scores of the trees already
- * refitted. A leaf becomes refit-decay times its old value plus 1 - refit-decay times the value
- * that training would give it. A leaf without documents keeps its value, and so does a tree of one
- * leaf.
+ * refitted. A leaf becomes refit-decay times its old value plus (1 - refit-decay) times the value
+ * that training would give it. A leaf without documents keeps its value, but within the bounds of
+ * monotone constraints. A tree of one leaf keeps its value.
  *
  * Parameters that affect leaf values and have origin RW_PARAM_DEFAULT get the values with which the
  * model was trained. An imported model does not record them, so they keep their defaults. On the
@@ -146,14 +153,16 @@ RW_API int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
  * checkpoints.
  *
  * Parameters without effect in a refit are reported (enum rw_no_effect). RW_ERR_ARGUMENT: no tree
- * of the model has a split, a data set has codes instead of values, or the model was trained with
- * user gradients and neither hooks nor `objective` replace them. RW_ERR_DATA: the data has no
- * feature of the model. */
+ * of the model has a split, a data set has codes instead of values, or `absent` is set and differs
+ * from the model's value. Also if the model was trained with user gradients and neither hooks nor
+ * `objective` replace them. RW_ERR_DATA: the trees use no feature of the data, or the data does not
+ * fit the model (rw_model_check_data). Other errors are those of rw_train. */
 RW_API int rw_refit(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_model *model,
                     const struct rw_dataset *train, const struct rw_dataset *const *valid,
                     int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
 /* Fills in the values that rw_refit would take from the model, so that the caller can read them.
- * The origin of these parameters remains RW_PARAM_DEFAULT. */
+ * The origin of these parameters remains RW_PARAM_DEFAULT. RW_ERR_ARGUMENT: the model was trained
+ * with user gradients, and `objective` is not set. */
 RW_API int rw_refit_params(struct rw_ctx *ctx, struct rw_params *params,
                            const struct rw_model *model);
 
@@ -173,7 +182,9 @@ RW_API int rw_model_write_memory(struct rw_ctx *ctx, const struct rw_model *mode
  * rw_check_new and rw_explainer_new. NULL is allowed. */
 RW_API void rw_free(void *result);
 
-/* Scores a data set with the first `n_trees` trees; 0 means all. scores: [n_docs], written. */
+/* Scores a data set with the first `n_trees` trees; 0 means all. scores: [n_docs], written.
+ * RW_ERR_ARGUMENT: the model has fewer trees, or the data set has codes instead of values.
+ * RW_ERR_DATA: the data does not fit the model (rw_model_check_data). */
 RW_API int rw_predict(struct rw_ctx *ctx, const struct rw_model *model,
                       const struct rw_dataset *dataset, int n_trees, double *scores);
 
@@ -193,7 +204,7 @@ RW_API uint32_t rw_dataset_n_features(const struct rw_dataset *dataset);
 RW_API const float *rw_dataset_labels(const struct rw_dataset *dataset);          /* [n_docs] */
 /* Returns the first document of each query, then n_docs: [n_queries + 1]. */
 RW_API const uint32_t *rw_dataset_query_offsets(const struct rw_dataset *dataset);
-/* Returns the id of a query, numbered from 0. The data set owns the text. */
+/* Returns the id of a query. query: its number, from 0. The data set owns the text. */
 RW_API const char *rw_dataset_query_id(const struct rw_dataset *dataset, uint32_t query);
 /* Returns the column name of a feature in the CSV or TSV header, also of data that a cache stores;
  * "" without a name. */
@@ -284,30 +295,38 @@ RW_API int rw_file_recognise(struct rw_ctx *ctx, const char *path, struct rw_fil
  *     int status = rw_ctx_set_columns(ctx, &columns);
  *     const char *path = "train.csv";
  *     status = status ? status : rw_dataset_read(ctx, &path, 1, &train); */
-/* The role of each column. A column is given by its name in the header, or by its number from 1.
- * All other columns are features. They get the ids 0, 1, ... in file order, or the ids of `model`
- * or `like` by name. A model trained on such data keeps the names of the header. Unused members are
- * NULL or 0. */
+/* The role of each column. A column is given by its name in the header, or by its number from 1. A
+ * table has a header unless all given columns are numbers and its first line contains a number.
+ * Columns without a role are features. They get the ids 0, 1, ... in file order or, by their names,
+ * the ids that `like`, `feature` or `model` defines. If several of these three are set, the first
+ * in this order is used. A model trained on such data keeps the names of the header. Unused members
+ * are NULL or 0. */
 struct rw_columns {
-    const char *label; /* NULL: "label", if present */
-    const char *qid;   /* query id; NULL: "qid", if present */
+    /* the labels; NULL: the column "label". RW_ERR_PARSE: no such column, unless no_label is 1 */
+    const char *label;
+    /* the query ids; NULL: the column "qid". RW_ERR_PARSE: no such column, unless no_qid is 1 */
+    const char *qid;
     const char *weight; /* document weight; NULL: all weights are 1 */
-    /* [n_more_labels] further labels of training sets (side column `labels`). Where features are
-     * found by name, these columns are skipped. */
+    /* [n_more_labels] further labels of training sets (side column `labels`). If features are found
+     * by name and keep_others is 0, these columns are skipped. */
     const char *const *more_label;
     int n_more_labels;
-    /* [n_ignore] columns to skip, each a column or a range of numbers such as "3-7" */
+    /* [n_ignore] columns to skip, each a column or a range of numbers such as "3-7"; unused if
+     * features are found by name and keep_others is 0 */
     const char *const *ignore;
     int n_ignore;
-    int no_label; /* 1: do not read labels; all are 0 */
-    int no_qid;   /* 1: without a query column, all documents form one query */
+    int no_label; /* 1: read no labels (all are 0), no weights and no further labels */
+    int no_qid;   /* 1: without a column of query ids, all documents form one query */
     /* The model that will score the data, or NULL. If all features that its trees use have names,
-     * only columns with names of the model are read, in any order. */
+     * only columns with names of the model are read, in any order. RW_ERR_DATA: the table lacks a
+     * feature that the trees use. */
     const struct rw_model *model;
     int keep_others; /* 1: also read columns unknown to the model, with ids after its own */
-    const struct rw_dataset *like; /* a table whose features are found by name, or NULL */
-    /* [n_features] In place of `model` and `like`: feature i is the column with the name
-     * feature[i]; "": feature i is not read */
+    /* A data set read from a table, or NULL. Its features are found by name. RW_ERR_DATA: the table
+     * lacks one of them. */
+    const struct rw_dataset *like;
+    /* [n_features] Feature i is the column with the name feature[i]. "": feature i is not read.
+     * NULL: `model` or the file order defines the ids. */
     const char *const *feature;
     int n_features;
     /* [n_features] 1: RW_ERR_DATA if the table lacks column feature[i]; NULL: all are 1 */
@@ -424,7 +443,8 @@ RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *tabl
                                  struct rw_dataset **out);
 /* Makes a data set from one array, and copies everything. values: [n_docs][n_features], NaN is
  * missing. labels: [n_docs]. query_offsets: [n_queries + 1]. Column i is feature first_feature + i.
- * With first_feature 0 the features are columns (rw_dataset_width). Query ids are "1", "2", ... */
+ * With first_feature 0 the features are columns (rw_dataset_width). Query ids are "1", "2", ...
+ * Errors are those of rw_dataset_from_table. RW_ERR_DATA: also for an id above RW_MAX_FEATURE. */
 RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float *labels,
                                   const uint32_t *query_offsets, uint32_t n_docs,
                                   uint32_t n_features, uint32_t n_queries, uint32_t first_feature,
@@ -440,7 +460,7 @@ struct rw_arrow {
     const char *const *name;              /* [n_columns] "" for a column without a name */
     const uint32_t *chunk_offset;         /* [n_chunks + 1] as in rw_table */
 };
-/* Reads all batches of `stream`. If stream is NULL, reads one batch with its schema. Takes
+/* Reads all batches of `stream` or, if it is NULL, the single `batch` with its `schema`. Takes
  * ownership of the arguments, also on failure; rw_arrow_free releases the memory. RW_ERR_DATA: the
  * stream fails (the message includes its error text) or is not a table, a batch is damaged, or
  * there are too many documents. */
@@ -477,7 +497,7 @@ struct rw_binned;
  * - With `categorical`, it has values, because training makes codes of categories.
  * - With `init`, it has values if `train-metric` is on, if training may run on a GPU, if
  *   `start-scores` names a file, if `init` has categorical features, or if a cache comes from a
- *   pipe.
+ *   pipe. Training may run on a GPU if `device` is a GPU, or is "auto" and there is one.
  * - From a single cache that has codes for these params, it has only these codes.
  * - LETOR text with more than 262,144 documents is binned in several passes, unless training may
  *   run on a GPU. With several workers, all LETOR text is binned in this way. The set has only
@@ -513,9 +533,9 @@ RW_API struct rw_dataset *rw_binned_documents(struct rw_binned *binned);
 /* Returns the number of features that appear at least once. */
 RW_API uint32_t rw_binned_n_features(const struct rw_binned *binned);
 RW_API void rw_binned_free(struct rw_binned *binned);
-/* Reads a validation set for training on `train` with these `params`, as rw_dataset_read does. For
- * CPU training, and if `train` has codes, values are binned while they are read and not kept. Such
- * a set works only in rw_train_on with `train`, which must outlive it. */
+/* Reads a validation set for training on `train` with these `params`, as rw_dataset_read does. If
+ * `train` has codes and training cannot run on a GPU, the values are binned while they are read,
+ * and not kept. Such a set works only in rw_train_on with `train`, which must outlive it. */
 RW_API int rw_binned_read_valid(struct rw_ctx *ctx, const struct rw_params *params,
                                 const struct rw_binned *train, const char *const *paths,
                                 int n_paths, struct rw_dataset **out);
@@ -529,7 +549,8 @@ RW_API int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *d
 /* Does rw_dataset_read and rw_dataset_write_cache in one call, with an identical result. Values of
  * LETOR text with more than 262,144 documents go directly to the file, if `categorical` is not set
  * and at least half of the documents have each feature. Further labels come from the file of
- * parameter `labels`, if set. Logs the same notes as rw_dataset_read. */
+ * parameter `labels`, if set. Logs the same notes as rw_dataset_read. RW_ERR_ARGUMENT: several
+ * workers, `path` is an input file, or the data lacks a feature of rw_columns.categorical. */
 RW_API int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
                                   const char *const *paths, int n_paths, const char *path);
 
@@ -541,7 +562,8 @@ struct rw_synth_options {
 };
 /* Generates a data set in memory, *out. Or, with `path`, writes it to a file. Text and gzip text
  * (.gz) are written query by query; a cache (.rwb) is made in memory first. Either `path` or `out`
- * is NULL. */
+ * is NULL. RW_ERR_ARGUMENT: unknown shape, n_queries out of range, or more than RW_MAX_DOCS
+ * documents. */
 RW_API int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options, const char *path,
                     struct rw_dataset **out);
 
@@ -557,7 +579,8 @@ RW_API int rw_scorer_open(struct rw_ctx *ctx, const struct rw_model *model, int 
                           const char *device, struct rw_scorer **out);
 /* Scores a data set with any scorer, for one caller at a time. scores: [n_docs], written; the same
  * doubles as rw_predict. A scorer on a GPU uses the context of rw_scorer_open. RW_ERR_MEMORY: out
- * of host memory, or out of GPU memory (not with "auto"). */
+ * of host memory, or out of GPU memory (not with "auto"). RW_ERR_DATA: the data does not fit the
+ * model (rw_model_check_data). */
 RW_API int rw_scorer_run(struct rw_ctx *ctx, struct rw_scorer *scorer,
                          const struct rw_dataset *dataset, double *scores);
 /* Returns 1 if values: [n_docs][n_features] contain an infinite number, which rw_dataset_from_table
@@ -620,7 +643,8 @@ enum rw_param_origin {
 };
 RW_API enum rw_param_origin rw_params_origin(const struct rw_params *params, const char *name);
 /* Reads `name = value` lines; '#' starts a comment. Several training runs may share a file, so
- * parameters without effect in one of them are not reported. */
+ * parameters without effect in one of them are not reported. RW_ERR_IO: the file cannot be read.
+ * RW_ERR_ARGUMENT, RW_ERR_PARSE: an invalid line. */
 RW_API int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const char *path);
 /* Replaces each `auto` that affects the model by the value that training would choose, and logs a
  * note. The values depend on other parameters and on the numbers of documents, of features that
@@ -667,8 +691,9 @@ RW_API void rw_no_effect_reset(void);
 /* Returns the parameter of the current warning, while the log function receives a warning of a
  * parameter without effect; else NULL. */
 RW_API const char *rw_log_parameter(const struct rw_ctx *ctx);
-/* Returns the known parameter nearest to an unknown name; NULL if no name is near. Names of other
- * trainers count, so "num_leaves" returns "leaves". */
+/* Returns the known parameter nearest to an unknown name; NULL if no name is near. For a parameter
+ * of another trainer, returns its counterpart, such as "leaves" for "num_leaves", or NULL without
+ * a counterpart. */
 RW_API const char *rw_params_nearest(const char *name);
 /* The Rankwood counterpart of a parameter or value of LightGBM, XGBoost, CatBoost, RankLib,
  * QuickRank, YDF or scikit-learn. */
@@ -695,8 +720,8 @@ struct rw_alias {
  * is one of the caller's options; otherwise the row whose `ours` is NULL. Pass metric names without
  * a cutoff: "ndcg", not "ndcg@10". */
 RW_API const struct rw_alias *rw_alias_next(const struct rw_alias *row, const char *parameter, const char *word);
-/* Returns the nearest of words: [n_words] to a mistaken one; NULL if none is near. Case does not
- * matter, and '_' equals '-'. */
+/* Returns the nearest of words: [n_words] to a mistaken one; NULL if none is near. `words` must be
+ * in lower case, with '-' instead of '_'. `mistaken` may have upper case and '_'. */
 RW_API const char *rw_word_nearest(const char *mistaken, const char *const *words, int n_words);
 
 /* ---- metrics ---- */
@@ -715,12 +740,13 @@ struct rw_eval_params {
     enum rw_empty empty;
     enum rw_ties ties;
     const char *label_gain; /* "exp", "linear" or a file; NULL: exp, or the gain of `like` */
-    double relevant;        /* lowest label of a relevant document */
+    double relevant;        /* lowest label of a relevant document, 0 to 1e9 */
     uint64_t seed;          /* for resampled queries, permuted features, and halves of rw_prune */
     /* NULL, or another program, such as "lightgbm", whose conventions rw_evaluate and rw_compare
-     * follow. They cover gain, cutoffs, ties, weights, queries without a relevant document and
-     * valid labels. In that case only `metric` and, if that program has such an option,
-     * `label_gain` are used from the members above. */
+     * follow. The conventions cover gain, cutoffs, ties, weights, queries without a relevant
+     * document and valid labels. With `like`, `empty`, `ties` and `relevant` must be valid but are
+     * not used, and `label_gain` is used only if that program has such an option. Leave it NULL for
+     * functions that do not mention it. */
     const char *like;
 };
 #define RW_EVAL_DEFAULTS                                           \
@@ -730,14 +756,17 @@ struct rw_eval_params {
 /* Returns the metrics and conventions of these parameters. `label_gain` is NULL unless it was set.
  * Valid until the next call on `params`. */
 RW_API const struct rw_eval_params *rw_params_eval(struct rw_params *params);
-/* Writes one line with the conventions of these metrics to buffer: [size], truncated to fit.
- * RW_ERR_ARGUMENT: rw_evaluate would reject `how` for any data. */
+/* Writes one line with Rankwood's conventions for these metrics to buffer: [size], truncated to
+ * fit. `like` must be NULL or a known program, but is not used: rw_eval.conventions has the
+ * conventions of other programs. RW_ERR_ARGUMENT: unknown metric or program, or an invalid member
+ * of `how`. */
 RW_API int rw_eval_conventions(struct rw_ctx *ctx, const struct rw_eval_params *how, char *buffer,
                                size_t size);
 struct rw_eval_metric {
     const char *name;  /* "ndcg@10" */
-    double mean;       /* weighted, over the queries that count */
-    double ties_moved; /* mean with ties in reversed input order, minus `mean` */
+    double mean;       /* weighted, over the queries that count; NaN if no query counts */
+    /* mean with ties in reversed input order, minus `mean`; 0 with RW_TIES_MEAN */
+    double ties_moved;
     uint32_t n_counted; /* queries that count */
     const double *per_query; /* [n_queries] NaN: the query does not count */
 };
@@ -754,8 +783,9 @@ struct rw_eval {
 };
 /* Measures a ranking. scores: [n_docs], finite, or those of struct rw_qrels_run. The caller frees
  * *out with rw_free. RW_ERR_ARGUMENT: unknown metric or program, an invalid member of `how`, or a
- * metric that the program lacks. RW_ERR_DATA: a score is not finite, or the metric or program
- * rejects a label. */
+ * metric that the program lacks. Also, with data of rw_qrels_read, a metric that uses more than the
+ * order of documents. RW_ERR_DATA: a score is not finite, or the metric or program rejects a
+ * label. */
 RW_API int rw_evaluate(struct rw_ctx *ctx, const struct rw_eval_params *how,
                        const struct rw_dataset *dataset, const double *scores,
                        struct rw_eval **out);
@@ -766,7 +796,7 @@ struct rw_audit_row {
     const char *metric;  /* "ndcg@10" */
     double mean;         /* NaN if no query counts, or if `refused` */
     uint32_t n_counted;
-    const char *conventions; /* its conventions; "" if `refused` */
+    const char *conventions; /* the conventions of `program`; "" if `refused` */
     const char *refused;     /* why there is no value; NULL: there is one */
 };
 struct rw_audit {
@@ -782,14 +812,15 @@ struct rw_audit {
      * order. If ties keep the input order, constant scores have the best (worst) value there. */
     uint32_t n_falling, n_rising;
 };
-/* Measures by all conventions. Fails where rw_evaluate fails. If a program rejects the data, its
- * row has the reason instead of a value. scores: [n_docs]. The caller frees *out with rw_free. */
+/* Measures each metric of `how` by Rankwood's conventions and by those of each program. Fails where
+ * rw_evaluate fails. If a program rejects the data, its row has the reason instead of a value.
+ * scores: [n_docs]. The caller frees *out with rw_free. */
 RW_API int rw_audit_new(struct rw_ctx *ctx, const struct rw_eval_params *how,
                         const struct rw_dataset *dataset, const double *scores,
                         struct rw_audit **out);
 /* The match of a TREC run with the data. */
 struct rw_run_match {
-    int is_run;
+    int is_run;          /* 1: the file is a TREC run; 0: it has one number per line */
     uint32_t n_unranked; /* documents missing from the run; ranked last, tied */
     uint32_t n_unknown;  /* lines of queries that the data lacks; ignored */
 };
@@ -811,7 +842,7 @@ RW_API int rw_dataset_read_scores(struct rw_ctx *ctx, const struct rw_dataset *d
 /* The scores and match counts of one TREC run. */
 struct rw_qrels_run {
     const double *scores;  /* [n_docs] of the data set; -INFINITY: not in the run */
-    uint64_t n_ranked;     /* documents of judged queries */
+    uint64_t n_ranked;     /* documents in the run, of judged queries */
     uint64_t n_unjudged;   /* documents without a judgment, among n_ranked */
     uint64_t n_unknown;    /* lines of queries without judgments; ignored */
     uint32_t n_unanswered; /* judged queries that the run lacks */
@@ -865,7 +896,7 @@ struct rw_comparison {
     double ties_moved_a, ties_moved_b; /* as in struct rw_eval_metric */
     struct rw_compared all;
     int n_groups;
-    /* [n_groups] by name; last "-", for queries without a group */
+    /* [n_groups] by name; if queries have no group, they form the last one, "-" */
     const struct rw_compared *groups;
     int n_moved;
     /* [n_moved] queries that differ, largest difference first, at most 1000 */
@@ -874,8 +905,9 @@ struct rw_comparison {
 /* Compares two rankings by one metric. scores_a, scores_b: [n_docs]. groups: a file of "QUERY
  * GROUP" lines, or NULL. The p-values of groups are not corrected for multiple tests. Results
  * depend on the seed, not on the number of threads. The caller frees *out with rw_free.
- * RW_ERR_ARGUMENT: invalid `how`, or weighted data with `like`, because programs differ in the
- * effect of weights. */
+ * RW_ERR_ARGUMENT: `how` is invalid or has several metrics, or the data has weights and `like` is
+ * set, because programs differ in the effect of weights. RW_ERR_PARSE: a malformed line of
+ * `groups`, or a query with two groups. RW_ERR_DATA: as in rw_evaluate. */
 RW_API int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
                       const struct rw_dataset *dataset, const double *scores_a,
                       const double *scores_b, const char *groups, struct rw_comparison **out);
@@ -908,9 +940,10 @@ struct rw_pruned {
     struct rw_model *model;
 };
 /* Removes trees one after the other, and measures the remaining model each time. *out has the
- * smallest of these models whose loss is at most most_loss, and a table of other sizes. The loss is
- * measured against the whole model, in units of the metric; most_loss is 0 or more. In either
- * order, a tree of one non-zero leaf, a base score, stays. The caller frees *out with rw_free.
+ * smallest of these models whose loss is at most most_loss. It also has a table of this model, the
+ * whole model, and models with about 90 %, 80 %, ... and 1 % of the trees. The loss is measured
+ * against the whole model, in units of the metric; most_loss is 0 or more. In either order, a tree
+ * of one non-zero leaf, a base score, stays. The caller frees *out with rw_free.
  *
  * RW_PRUNE_ANY works in rounds. A round leaves out each tree in turn, measures the rest, and
  * removes the quarter of the trees that matter least, or one tree if at most seven are left. Of
@@ -918,8 +951,8 @@ struct rw_pruned {
  * both the loss on all queries and the loss by `held_out`. The seed of `how` draws the halves.
  *
  * RW_ERR_DATA: no query counts or, with RW_PRUNE_ANY, there is one query only, or no query of one
- * half counts. RW_ERR_ARGUMENT: the model has no trees, most_loss is invalid, or `how` has several
- * metrics. */
+ * half counts. RW_ERR_ARGUMENT: the model has no trees, most_loss is invalid, or `how` is invalid
+ * or has several metrics. */
 RW_API int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_model *model, const struct rw_dataset *dataset,
                     double most_loss, enum rw_prune_order order, struct rw_pruned **out);
@@ -963,7 +996,9 @@ struct rw_selected {
      * permutation loss on the half of the validation set that ranks features. Then the others by
      * id, with loss 0. */
     const struct rw_permuted *features;
-    const char *list; /* value for parameter `features`: names where the data has them, else ids */
+    /* value for parameter `features`: names if the data has them and parameter `names` is not set,
+     * otherwise ids */
+    const char *list;
     const struct rw_compared *test; /* the result on the test set, as in a row; NULL without one */
     struct rw_model *model;
 };
@@ -1017,7 +1052,7 @@ RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
 
 /* ---- data checks ---- */
 enum rw_identifies {
-    RW_IDENTIFIES_NOTHING, /* also in data of fewer than 50 documents */
+    RW_IDENTIFIES_NOTHING, /* also with missing values, and in data of fewer than 50 documents */
     /* whole numbers or words; at least 0.9 distinct values per document */
     RW_IDENTIFIES_DOCUMENT,
     /* whole numbers or words, constant within a query; at least 25 queries, and at least 0.9
@@ -1123,10 +1158,12 @@ struct rw_metric_value {
     double value;
 };
 struct rw_round {
-    int round;        /* from 1 */
-    int n_rounds;     /* the maximum number of rounds */
-    int best_round;   /* the best round so far; 0 without a validation set */
-    double best_value; /* the first metric at best_round, on the set used for early stopping */
+    int round;        /* from 1; with `init`, its rounds count, too */
+    int n_rounds;     /* the maximum of `round` */
+    /* the best round so far, by the first metric on the first validation set that differs from the
+     * training set; 0 without such a set */
+    int best_round;
+    double best_value; /* this metric at best_round */
     int n_leaves;     /* leaves of this round's tree */
     double ms;        /* total time of this round */
     /* time within `ms` for lambdas, histograms, finding splits, partitioning documents, adding the
@@ -1148,19 +1185,20 @@ struct rw_round {
 };
 /* A custom objective. Writes gradients: [n_docs], the direction in which each score should move
  * (the negative derivative of the loss). Writes hessians: [n_docs], second derivatives of 0 or
- * more. scores: [n_docs]. Nonzero ends training. */
+ * more. scores: [n_docs]. Nonzero ends training with RW_ERR_INTERRUPTED. */
 typedef int (*rw_gradient_fn)(void *user, const struct rw_dataset *train, const double *scores,
                               double *gradients, double *hessians);
-/* A custom metric of one data set. scores: [n_docs]. Writes *value. Nonzero ends training. With
- * several workers, training with such a metric returns RW_ERR_UNSUPPORTED. */
+/* A custom metric of one data set. scores: [n_docs]. Writes *value. Nonzero ends training with
+ * RW_ERR_INTERRUPTED. With several workers, training with such a metric returns
+ * RW_ERR_UNSUPPORTED. */
 typedef int (*rw_metric_fn)(void *user, const struct rw_dataset *dataset, const double *scores,
                             double *value);
 /* The state from which a training run resumes. Valid during the call. */
 struct rw_resumed {
     const char *path;  /* the checkpoint file */
     int round;         /* the last completed round */
-    int best_round;    /* the best round so far; 0 without a validation set */
-    double best_value; /* the first metric at best_round */
+    int best_round;    /* as in struct rw_round */
+    double best_value; /* as in struct rw_round */
     const char *note; /* note of struct rw_checkpoints, or "" */
     int n_metrics;
     const struct rw_metric_value *metrics; /* [n_metrics] with `value` unset */
@@ -1197,7 +1235,7 @@ RW_API int rw_checkpoints_set_every(struct rw_ctx *ctx, struct rw_checkpoints *c
 /* The position bias that a training run with `debias` used, estimated or given, as it was after
  * the last round. The best round of the model may be earlier. */
 struct rw_positions {
-    int round; /* rounds that training ran */
+    int round; /* the last round, as in struct rw_round */
     int is_given; /* 1: propensities were given */
     int n;
     const uint32_t *position; /* [n] displayed positions that have documents, ascending */
@@ -1230,7 +1268,7 @@ struct rw_train_hooks {
     /* NULL: only the metrics of params; otherwise this is the first metric, which early stopping
      * uses */
     rw_metric_fn metric;
-    const char *metric_name;
+    const char *metric_name; /* NULL: "custom" */
     int metric_lower_is_better;
     /* NULL: no checkpoints. On resuming, RW_ERR_ARGUMENT: parameters have changed. RW_ERR_DATA:
      * data has changed. The messages describe the difference. RW_ERR_FORMAT: the file is truncated
@@ -1240,11 +1278,12 @@ struct rw_train_hooks {
      * NULL: no callback. */
     void (*on_positions)(void *user, const struct rw_positions *found);
 };
-/* The expected memory and time of a training run. */
+/* A part of the memory that a training run uses. */
 struct rw_plan_part {
     const char *name; /* "codes"; static */
     uint64_t bytes;
 };
+/* The expected memory and time of a training run. */
 struct rw_plan {
     char device[160];  /* "cpu", or "cuda:0, " and the GPU's name */
     int on_gpu;        /* 1: bytes are GPU memory; 0: host memory */
@@ -1273,7 +1312,7 @@ struct rw_plan {
 /* Estimates the memory and time of rw_train_on with these arguments, on the device it would choose.
  * Computes bin boundaries but allocates no GPU memory. `init` and `hooks` are ignored.
  * RW_ERR_MEMORY: too little GPU memory; *out is filled. RW_ERR_ARGUMENT: a validation set has codes
- * instead of values. */
+ * instead of values. Other errors are those of rw_train_on. */
 RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_training *training, struct rw_plan *out);
 
@@ -1351,14 +1390,15 @@ RW_API int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **o
  * others, "mpi" calls MPI_Abort, which also ends this process. Print messages first. */
 RW_API void rw_comm_free(struct rw_comm *comm);
 /* Makes the context a worker of this communicator, which is borrowed until the next call or the end
- * of the context. NULL: one worker, the default. RW_ERR_ARGUMENT: its buffers are in the memory of
- * a GPU. */
+ * of the context. NULL: one worker, the default. RW_ERR_ARGUMENT: the communicator works on GPU
+ * buffers (rw_comm_functions.device). */
 RW_API int rw_ctx_set_comm(struct rw_ctx *ctx, struct rw_comm *comm);
+/* The work of one worker, with its context. Returns RW_OK or an error. */
+typedef int (*rw_worker_fn)(void *user, struct rw_ctx *ctx, int worker);
 /* Runs `body` once per worker, in n_workers threads of this process. Worker 0 runs on the calling
  * thread with `ctx`. The others have contexts that log nothing. The threads of `ctx` are divided
  * equally among the workers, at least one each. Returns the status of the lowest worker that knows
  * the cause of a failure; its message is in `ctx`. */
-typedef int (*rw_worker_fn)(void *user, struct rw_ctx *ctx, int worker);
 RW_API int rw_workers_run(struct rw_ctx *ctx, int n_workers, rw_worker_fn body, void *user);
 /* Return the number of workers and this worker's number; 1 and 0 without a communicator. */
 RW_API int rw_workers_count(const struct rw_ctx *ctx);
@@ -1371,15 +1411,21 @@ RW_API int rw_workers_agree(struct rw_ctx *ctx, int status);
 /* Ends this worker alone. Calls of the other workers then fail. This has no effect if all workers
  * know of a failure. */
 RW_API void rw_workers_end(struct rw_ctx *ctx);
-/* Checks that a device such as "cuda:1" exists, before data are read. With device "cuda", each of
+/* Checks that a GPU such as "cuda:1" exists, before data is read. With device "cuda", each of
  * several workers takes a separate GPU where the machine has enough. rw_binned_read makes the same
- * check. RW_ERR_UNSUPPORTED: no such device, or CUDA is not built in or has no driver. */
+ * check. RW_ERR_UNSUPPORTED: no such GPU, or CUDA is not built in or has no driver. Names that do
+ * not begin with "cuda" are not checked. */
 RW_API int rw_device_check(struct rw_ctx *ctx, const char *device);
-/* Returns 1 if this worker should print the last failure. That is so if only this worker knows of
- * it, if there is only one worker, or if all workers know and this is worker 0. */
+/* Returns 1 if this worker should print the last failure. Worker 0 should if all workers know of
+ * the failure, or if it happened in a function that concerns one worker only. Otherwise the worker
+ * that knows the cause should. */
 RW_API int rw_workers_should_print(const struct rw_ctx *ctx);
 
-/* ---- inside models ---- */
+/* ---- inside models ----
+ *
+ * The functions that return a struct, such as rw_model_tree, return a zeroed one if an index is out
+ * of range. The model owns the arrays of the struct. */
+
 /* How the training data of a model numbers its features. */
 enum rw_columns_kind {
     RW_COLUMNS_UNKNOWN,  /* unknown: model files before version 6 */
@@ -1403,8 +1449,7 @@ RW_API struct rw_model_info rw_model_info(const struct rw_model *model);
 /* Returns the name of the i-th metric measured in training, such as "valid1 ndcg@10", and its value
  * for the trees of the model: that of the best round, or of the last one. NULL past the end. */
 RW_API const char *rw_model_metric_at(const struct rw_model *model, int i, double *value);
-/* A parameter recorded in the model. The model owns the arrays of this view and of those below. If
- * an index is out of range, the functions return a zeroed view. */
+/* A parameter recorded in the model. */
 struct rw_run_param {
     char *name, *value;
     int is_auto; /* 1: chosen from the size of the training set */
@@ -1447,20 +1492,22 @@ struct rw_categorical {
 /* Returns the vocabulary of a categorical feature. i: in [0, n_categorical). */
 RW_API struct rw_categorical rw_model_categorical(const struct rw_model *model, uint32_t i);
 /* Prints a tree as indented text, or with `dot` in the DOT language. tree: in [0, n_trees). The
- * output numbers it by its round, which is tree + 1. */
+ * output numbers the tree by its round, which is tree + 1. RW_ERR_ARGUMENT: no such tree.
+ * RW_ERR_IO, RW_ERR_MACHINE: writing failed. */
 RW_API int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, int dot,
                          FILE *out);
 /* Returns the leaf of each document in the first n_trees trees; 0 means all. leaves:
  * [n_docs][n_trees], written. */
 RW_API int rw_predict_leaves(struct rw_ctx *ctx, const struct rw_model *model,
                              const struct rw_dataset *dataset, int n_trees, int32_t *leaves);
+enum { RW_EXACT_ROOM = 32 }; /* bytes of the buffer of rw_exact_text */
 /* Writes the shortest of %.15g, %.16g and %.17g that reads back as the same number, in any locale.
  * Returns its length. */
-enum { RW_EXACT_ROOM = 32 };
 RW_API int rw_exact_text(double value, char buffer[RW_EXACT_ROOM]);
-/* Writes one line per document, using all threads. scores: [n_docs], printed as by rw_exact_text.
- * NULL: prints the leaves in the first n_trees trees, separated by blanks. */
 struct rw_out_file;
+/* Writes one line per document, using all threads. scores: [n_docs], printed as by rw_exact_text.
+ * NULL: prints the leaves in the first n_trees trees (0: all), separated by blanks. n_trees is used
+ * for leaves only. */
 RW_API int rw_score_lines(struct rw_ctx *ctx, const struct rw_model *model,
                           const struct rw_dataset *dataset, int n_trees, const double *scores,
                           struct rw_out_file *out);
@@ -1474,17 +1521,24 @@ RW_API void rw_dataset_note_features(const struct rw_dataset *dataset, unsigned 
  * 0 for LETOR text, for tables with explicit ids (rw_table.feature), and for columns found by the
  * names of a model or data set. */
 RW_API uint32_t rw_dataset_width(const struct rw_dataset *dataset);
-/* Checks that data fits a model. Scoring, explaining, measuring, refitting and continuing make this
- * check, and training checks validation sets. Call it to get the error before any work.
+/* Checks that data fits a model. RW_ERR_DATA: one of these rules is broken.
  *
- * RW_ERR_DATA means that one of these rules is broken. An array must have as many columns as the
- * training set. With a model of ids 1 to m, an array must have m + 1 columns, for ids 0 to m. For
- * other arrays, pass the ids (rw_table.feature or first_feature). No id may exceed the model's
- * columns. If both have names, they must agree on the features that trees use. If the model's kind
- * is unknown, its trees must not use a feature beyond the array. */
+ * - Model trained on columns: an array or table (rw_dataset_width above 0) must have as many
+ *   columns as the training set. Data with explicit ids must not have an id beyond these columns.
+ * - Model trained on explicit ids, 0 to m, as in LETOR text: an array or table must have m + 1
+ *   columns. To pass an array of fewer columns, state their ids (rw_table.feature or
+ *   first_feature).
+ * - RW_COLUMNS_UNKNOWN: an array or table must have all features that the trees use.
+ * - If data and model both name a feature that the trees use, the names must be equal.
+ *
+ * Columns found by the names of a model or data set need to satisfy only the last rule. Functions
+ * that score, explain, refit or continue check all rules except the last one. Training checks
+ * validation sets in the same way. Call rw_model_check_data to get the error before any work. */
 RW_API int rw_model_check_data(struct rw_ctx *ctx, const struct rw_model *model,
                                const struct rw_dataset *dataset);
-/* Checks rows as rw_scorer_rows takes them, by the same rules. */
+/* Checks rows that rw_scorer_rows would score by the rules of rw_model_check_data. With
+ * first_feature 0 the rows are an array, otherwise data with explicit ids. RW_ERR_DATA: they do not
+ * fit. */
 RW_API int rw_model_check_rows(struct rw_ctx *ctx, const struct rw_model *model, uint32_t n_features,
                                uint32_t first_feature);
 /* Logs a warning if important features never appear in the data. A feature is important if it has
@@ -1506,18 +1560,20 @@ RW_API void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *mod
  *     rw_free(explainer); */
 /* SHAP values: the contribution of each feature to the score of a document, so that base + values =
  * score. Source: Lundberg, Erion and Lee, "Consistent Individualized Feature Attribution for Tree
- * Ensembles", 2018, the path-dependent variant. Where the feature of a split is not in the
- * coalition, both branches are followed, weighted by the fractions of training documents in each.
+ * Ensembles", 2018, the path-dependent variant. A coalition is a set of features whose values are
+ * known. Where the feature of a split is not in the coalition, both branches are followed, weighted
+ * by the fractions of training documents in each.
  *
  * Training and refitting count the sampled documents of each leaf, and model files store the
  * counts. They are missing in models of older versions and in imports from formats without counts,
- * and trees keep missing counts if training continues from such a model. Imported trees whose
- * counts are all 0 count as missing, too. At a split without documents, each branch weighs one
- * half. */
+ * and these trees still lack counts if training continues from such a model. If all counts of an
+ * imported tree are 0, they are treated as missing, too. At a split without documents, each branch
+ * weighs one half. */
 struct rw_explainer {
     uint32_t n_features;     /* features that the trees use */
     const uint32_t *features; /* [n_features] ids, ascending */
-    /* the mean score by the counts: of `cover`, or of each tree's training documents */
+    /* The mean score of the documents of `cover`. Without `cover`: the sum over the trees of each
+     * tree's mean leaf value, weighted by its counts of training documents. */
     double base;
     /* The largest rounding error of base + values: 2^-51 * (trees + (greatest depth + 4)^2) * the
      * sum over trees of the largest |leaf|. */
@@ -1527,12 +1583,14 @@ struct rw_explainer {
 RW_API int rw_model_has_covers(const struct rw_model *model, int n_trees);
 /* Prepares SHAP values of the first n_trees trees; 0 means all. Keeps no reference to model or
  * data. The caller frees *out with rw_free. cover: documents whose counts replace those of the
- * trees, or NULL. RW_ERR_DATA: `cover` has no documents. RW_ERR_UNSUPPORTED: `cover` is NULL and a
- * tree has no counts, or a path has thousands of splits on different features. */
+ * trees, or NULL. RW_ERR_DATA: `cover` has no documents or does not fit the model.
+ * RW_ERR_UNSUPPORTED: `cover` is NULL and a tree has no counts, or a path has thousands of splits
+ * on different features. */
 RW_API int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                             const struct rw_dataset *cover, struct rw_explainer **out);
 /* Explains documents begin to begin + n - 1. values: [n][n_features], written; identical for any
- * number of threads. leaves: [n][n_trees], written with the leaf of each tree; or NULL. */
+ * number of threads. leaves: [n][n_trees], written with the leaf of each tree; or NULL.
+ * RW_ERR_ARGUMENT: documents out of range. RW_ERR_DATA: the data does not fit the model. */
 RW_API int rw_explainer_run(struct rw_ctx *ctx, const struct rw_explainer *explainer,
                             const struct rw_dataset *dataset, uint32_t begin, uint32_t n,
                             double *values, int32_t *leaves);
@@ -1574,11 +1632,11 @@ struct rw_calibrated {
     /* The values of cross-fitted calibrations, each measured on queries outside its fit. Query q
      * (from 0) is in fold q modulo n_folds. NaN for one query. */
     struct rw_calibration_figures held_out;
-    int n_folds; /* 5, or the number of queries if smaller */
-    uint32_t n_docs, n_queries, n_relevant;
+    int n_folds; /* 5, or the number of queries if smaller; 0 for one query */
+    uint32_t n_docs, n_queries, n_relevant; /* of the data set; n_relevant: relevant documents */
 };
-/* Checks `how`, as rw_model_calibrate does. RW_ERR_ARGUMENT: unknown method, or label out of
- * range. */
+/* Checks `how`, as rw_model_calibrate does. RW_ERR_ARGUMENT: unknown method, or `relevant` is out
+ * of range. */
 RW_API int rw_calibrate_check(struct rw_ctx *ctx, const struct rw_calibrate *how);
 /* Copies a model and adds a calibration (rw_model_calibration), fitted to the labels and weights of
  * the data set. Use documents outside the training set, because a model scores its training
@@ -1602,7 +1660,8 @@ struct rw_report_options {
 /* Writes an HTML page about a model and its ranking of `dataset`. The page is one file without
  * scripts or network access, and escapes all names. The first metric is shown per query. The same
  * arguments give an identical page for any number of threads. Logs a warning if metrics depend on
- * the order of ties. RW_ERR_DATA: no documents. RW_ERR_IO: writing to `out` failed. */
+ * the order of ties. RW_ERR_ARGUMENT: n_trees or n_repeats is out of range. RW_ERR_DATA: no
+ * documents. RW_ERR_IO, RW_ERR_MACHINE: writing to `out` failed. */
 RW_API int rw_report(struct rw_ctx *ctx, const struct rw_eval_params *how,
                      const struct rw_model *model, const struct rw_dataset *dataset,
                      const struct rw_report_options *options, FILE *out);
@@ -1640,11 +1699,14 @@ struct rw_exchange {
 /* Checks an export before training. If `params` is NULL, pass NULL for `train` and `init`, too;
  * then only `how` is checked. Otherwise checks if rw_model_export could reject a model trained with
  * `params` on `train`. init: the model to continue, or NULL. This check assumes that feature_base
- * is RW_FEATURE_BASE_AUTO and lossy is 0. If `featureset` is NULL, names are not checked.
- * RW_ERR_ARGUMENT: `how` is invalid, as in rw_model_export. RW_ERR_UNSUPPORTED: the format cannot
- * represent a bin boundary, the direction of missing values, a name or a tree of `init`. Two
- * problems are not predicted. Trees may be too deep for readers of the format, and a threshold may
- * separate missing values from all others. */
+ * is RW_FEATURE_BASE_AUTO and lossy is 0, whatever `how` says, and does not use `name`. If
+ * `featureset` is NULL, feature names are not looked up in a feature set.
+ *
+ * RW_ERR_ARGUMENT: unknown format, invalid feature_base or, without `params`, `featureset` and
+ * `name` as in rw_model_export. RW_ERR_UNSUPPORTED: the format cannot represent a bin boundary, the
+ * direction of missing values, a name or a tree of `init`. Two problems are not predicted. Trees
+ * may be too deep for readers of the format, and a threshold may separate missing values from all
+ * others. */
 RW_API int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how,
                              const struct rw_params *params, const struct rw_binned *train,
                              const struct rw_model *init);
@@ -1697,14 +1759,15 @@ RW_API int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model,
 RW_API int rw_same_file(const char *a, const char *b);
 struct rw_out_file {
     FILE *file;             /* write here */
-    /* owned; temporary is NULL for a pipe or device, which is written directly */
+    /* owned; temporary is NULL for standard output, a pipe or a device, which are written
+     * directly */
     char *path, *temporary;
     uint64_t n_reserved;    /* reserved bytes of disk space */
 };
 /* Opens PATH.tmp-PID in the folder of `path`, or of its target if it is a link. "-" is standard
  * output. First removes such files that killed processes left. Files in use stay, also those of
  * processes on other machines if the file system supports locks. RW_ERR_IO: a directory, a missing
- * folder and so on. out: NULL only checks that it could be opened. */
+ * folder and so on. out NULL: only checks that `path` could be opened. */
 RW_API int rw_out_file_open(struct rw_ctx *ctx, struct rw_out_file *out, const char *path);
 /* Reserves disk space for n_bytes, if the file system supports it. RW_ERR_MACHINE, RW_ERR_IO: not
  * enough space. */
@@ -1743,7 +1806,7 @@ struct rw_bench_row {
 };
 /* Receives a row; texts are valid during the call. Nonzero stops the benchmark. */
 typedef int (*rw_bench_row_fn)(void *user, const struct rw_bench_row *row);
-/* An option without effect in the suite is RW_ERR_ARGUMENT. */
+/* rw_bench returns RW_ERR_ARGUMENT for an option without effect in the suite. */
 struct rw_bench_options {
     /* for "train": trees (NULL), grow, text, far or workers; for "load" and "predict": NULL */
     const char *suite;
@@ -1756,8 +1819,8 @@ struct rw_bench_options {
      * uses threads. */
     struct rw_params *params;
 };
-/* Runs a suite of a benchmark on generated data. RW_ERR_ARGUMENT: unknown suite; the message
- * suggests the nearest. RW_ERR_INTERRUPTED: `row` stopped it. For other errors, see rw_train. The
+/* Runs a suite of a benchmark on generated data. RW_ERR_ARGUMENT: unknown benchmark or suite, or an
+ * option without effect. RW_ERR_INTERRUPTED: `row` stopped it. For other errors, see rw_train. The
  * benchmarks:
  *
  *   train    Trains on the device of parameter `device`.

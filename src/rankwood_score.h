@@ -66,13 +66,16 @@ enum rw_status {
     RW_ERR_IO = -2,     /* an operating-system error; the message names the file and the reason */
     /* malformed text; the message names the file, line, column and the expected text */
     RW_ERR_PARSE = -3,
-    RW_ERR_FORMAT = -4,      /* a cache or model that is damaged, hostile or of another version */
+    /* a cache, model, checkpoint or gzip file that is damaged, hostile or of another version */
+    RW_ERR_FORMAT = -4,
     RW_ERR_DATA = -5,        /* well-formed data that does not suit the call */
-    RW_ERR_ARGUMENT = -6,    /* an unknown parameter, or a value out of range */
+    RW_ERR_ARGUMENT = -6,    /* an unknown name, a value out of range, or invalid combinations */
     RW_ERR_UNSUPPORTED = -7, /* not built in, or the engine cannot do it */
     RW_ERR_INTERRUPTED = -8, /* a callback ended the call */
     RW_ERR_INTERNAL = -9,    /* a bug in the library; please report it */
-    RW_ERR_MACHINE = -10     /* a full or failing disk, or a failed GPU; a retry may help */
+    /* a full or failing disk, a failed GPU or other worker, or a shortage such as too many open
+     * files; a retry may help */
+    RW_ERR_MACHINE = -10
 };
 
 struct rw_ctx;   /* holds errors, log function, threads and settings */
@@ -106,7 +109,7 @@ typedef int (*rw_poll_fn)(void *user, const struct rw_progress *progress);
 RW_API int rw_ctx_set_poll(struct rw_ctx *ctx, rw_poll_fn poll, void *user);
 /* Sets the number of threads, 0 to RW_MAX_THREADS. 0, the default, uses as many as processors,
  * affinity, control groups and SLURM_CPUS_PER_TASK allow. The number never changes a result. A
- * training run in progress keeps the threads it started with. */
+ * training run in progress keeps the threads it started with. RW_ERR_ARGUMENT: out of range. */
 RW_API int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads);
 
 /* ---- models ---- */
@@ -114,7 +117,8 @@ RW_API int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads);
  * RW_ERR_FORMAT: it is damaged or no Rankwood model. */
 RW_API int rw_model_read(struct rw_ctx *ctx, const char *path, struct rw_model **out);
 /* Reads a model from memory. text: [n_bytes], the contents of a model file. `name` replaces the
- * file name in messages. */
+ * file name in messages. The caller frees *out with rw_model_free. RW_ERR_FORMAT: as in
+ * rw_model_read. */
 RW_API int rw_model_read_memory(struct rw_ctx *ctx, const char *name, const char *text,
                                 size_t n_bytes, struct rw_model **out);
 RW_API void rw_model_free(struct rw_model *model);
@@ -175,9 +179,9 @@ RW_API void rw_scorer_free(struct rw_scorer *scorer);
  * RW_ERR_ARGUMENT: too many features or documents, or a feature id above RW_MAX_FEATURE.
  * RW_ERR_DATA: the columns do not match the model's. With first_feature 0, their number must equal
  * the number of columns of the training set (for LETOR text, its greatest id plus 1). If the model
- * does not record it, the columns must include all features that the trees use. With another
- * first_feature, the last feature must be among the training set's columns. RW_ERR_MEMORY: out of
- * memory. */
+ * does not record this number, the columns must include all features that the trees use. With
+ * another first_feature, the last feature must be among the columns of the training set, unless it
+ * was LETOR text or the model does not record them. RW_ERR_MEMORY: out of memory. */
 RW_API int rw_scorer_rows(struct rw_ctx *ctx, const struct rw_scorer *scorer, const float *values,
                           uint32_t n_docs, uint32_t n_features, uint32_t first_feature,
                           double *scores);

@@ -6,7 +6,11 @@
 
 #include <stdint.h>
 
-/* Every use of random numbers in the library has its own stream; numbers are never reused. */
+/* The stream of each use of random numbers. Uses with different streams draw independent numbers.
+ * Uses with one stream and seed draw the same numbers: RW_STREAM_FOLD divides queries into folds
+ * for cross-validation and into halves for pruning and feature selection. The timing run of
+ * rw_lambda_pair_seconds borrows RW_STREAM_PAIRS with seed 1. bench/suite_codes.c has its own
+ * generator. */
 enum rw_stream {
     RW_STREAM_ROUND_LAMBDA = 0,   /* stochastic rounding of lambdas; item = document */
     RW_STREAM_ROUND_HESS = 1,     /* stochastic rounding of hessians (newton); item = document */
@@ -19,7 +23,7 @@ enum rw_stream {
     RW_STREAM_BOOTSTRAP = 8,   /* item = draw / 4, tree = resample; all four words */
     RW_STREAM_SIGNS = 9,       /* item = query / 128, tree = pattern; one bit per query, all four
                                   words */
-    RW_STREAM_FOLD = 10,       /* item = query */
+    RW_STREAM_FOLD = 10,       /* folds or halves of the queries; item = query */
     RW_STREAM_PERMUTE = 11,    /* item = document + 2^32 * repeat, tree = feature; two words */
     RW_STREAM_SAMPLE_DOC = 12, /* item = document / 4; all four words */
     RW_STREAM_NODE = 13,       /* item = parent's key + 2^32 * side; the result is the node's key */

@@ -27,13 +27,13 @@ static uint64_t bytes_of(uint64_t seed, uint64_t item)
     return z ^ (z >> 31);
 }
 
-/* Returns a document's quality, 0 to 255, from which its label is drawn. One label in two is 0. */
+/* Returns a document's quality, 0 to 255, from which its label is drawn. */
 static uint32_t quality_of(uint64_t seed, uint64_t doc)
 {
     return (uint32_t)(bytes_of(~seed, doc) >> 56);
 }
 
-/* Returns a document's label. noise: 0 to 255. */
+/* Returns a document's label, 0 to LABELS - 1. About half of the labels are 0. noise: 0 to 255. */
 static float label_of(uint32_t quality, uint32_t noise)
 {
     static const uint32_t from[LABELS - 1] = {128, 200, 235, 250};

@@ -1,6 +1,7 @@
 /* `rankwood bench predict`: times the scoring of dense documents in memory by each method, and
- * verifies that all scores equal those of the plain walk over the trees (rw_predict_one), bit for
- * bit. */
+ * verifies that all scores equal those of rw_predict_one, bit for bit. rw_predict_one follows each
+ * tree of the model from its root. In the table, the method "walk" is rw_flat_walk if documents are
+ * scored in one call, and rw_predict_one if they are scored one at a time. */
 
 #include "base/machine.h"
 #include "bench/bench.h"
@@ -25,7 +26,7 @@ struct scoring {
     uint32_t n_docs, n_ids;   /* n_ids: the greatest feature id plus 1 */
     struct rw_arena arena;    /* owns the arrays below */
     float *value;             /* [n_docs][n_ids] */
-    double *scores, *plain;   /* [n_docs] plain: scores by the plain walk */
+    double *scores, *plain;   /* [n_docs] plain: scores by rw_predict_one */
     /* the current model */
     char name[64];
     double mean_leaves;
@@ -115,6 +116,7 @@ static int make_model(struct scoring *s, const char *leaves)
 
 /* ---- methods ---- */
 
+/* WALK is rw_flat_walk, WALK_ONE is rw_predict_one. */
 enum method { WALK, PREDICT, ROWS, WALK_ONE, ONE };
 static const char *const names[] = {"walk", "rw_predict", "rw_scorer_rows", "walk",
                                     "rw_scorer_one"};

@@ -44,9 +44,9 @@ static inline uint32_t rw_cut_rule_categories(const struct rw_cut_rule *rule, ui
     return rule->categories ? rule->categories[feature] : 0;
 }
 
-/* Returns 1 if binning by rule `has` gives each feature that it does not exclude the thresholds of
- * rule `wanted`, and if its min_docs excludes no feature that `wanted` includes. `ignore` and
- * `categories` are not compared. */
+/* Returns 1 if bins made by rule `has` can be used for rule `wanted`. This is so if both rules give
+ * a feature the same thresholds, and if min_docs of `has` excludes no feature that min_docs of
+ * `wanted` includes. `ignore` and `categories` are not compared. */
 static inline int rw_cut_rule_serves(const struct rw_cut_rule *has,
                                      const struct rw_cut_rule *wanted)
 {

@@ -68,7 +68,8 @@ struct rw_chunk_scratch {
     float *value;  /* values of the entries */
     uint32_t *row; /* row of each entry's document, ascending within a feature; if shares_rows, row
                       of each document */
-    int shares_rows; /* 1: all documents have the same features, and so the same rows */
+    int shares_rows; /* 1: all documents have the same features, which share one list of rows; 0:
+                        each feature has its own list of rows */
     size_t value_room, row_room;
     /* [most_docs] line: unpacked values of held documents; all_values: values of all documents of
      * the chunk; new_interval: intervals of entries, or of all documents; held_interval: intervals
