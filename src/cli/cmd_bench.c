@@ -154,7 +154,7 @@ static const struct rw_option of_others[] = {
     {"shape", "S", "shape of the synthetic data, as in 'synth' [default: mslr30k]", RW_OPTION_TEXT,
      .value = &how.shape},
     {"queries", "N",
-     "queries of the synthetic data [default: load: 3000; predict: those of 100000 documents]",
+     "queries of the synthetic data [default: load: 3000; predict: enough for 100000 documents]",
      RW_OPTION_NUMBER, .value = &queries, .range = {1, 10000000}},
     {"quick", NULL, "use small data and few runs, as a test of the command", RW_OPTION_FLAG,
      .value = &how.quick},
@@ -183,8 +183,9 @@ static void list_suites(FILE *out, const struct rw_command *command)
 
 static const struct rw_command bench_train = {
     .name = "bench train",
-    .about = "Measures training on synthetic data on --device. Parameters override those of the "
-             "suite. Equal configurations are run once. See also 'bench load' and 'bench predict'.",
+    .about =
+        "Measures training on synthetic data on --device. Parameters override those of the suite; "
+        "configurations that become equal are run once. See also 'bench load' and 'bench predict'.",
     .more = list_suites,
     .has_results = 1,
     .options = of_training,
@@ -294,7 +295,7 @@ const struct rw_command rw_cmd_doctor = {
     .about = "Prints the processors, memory, limits, GPUs, drivers and libraries that Rankwood "
              "finds on this machine. Then it trains two small models on every instruction set and "
              "GPU, and compares the models byte for byte with a reference: the exit code is 1 if "
-             "one differs. Finally it prints the choices of '--device auto'.",
+             "one differs. Finally it prints what '--device auto' selects for four sizes of data.",
     .has_results = 1,
     .run = run_doctor,
 };

@@ -19,24 +19,24 @@ static const struct rw_option options[] = {
     {"baseline", "A B...", "compare each of B... with A; comes after DATA", RW_OPTION_INPUTS_AFTER,
      .value = &baseline},
     {"correct", "holm|none",
-     "with --baseline: also print p-values corrected for the number of systems and metrics, by "
-     "Holm's method [default: holm]",
+     "with --baseline or --run: also print p-values corrected for the number of systems and "
+     "metrics, by Holm's method [default: holm]",
      RW_OPTION_CHOICE, .value = &correct, .idle_without = " baseline run "},
     {"fail-below", "X",
      "fail (exit 4) unless the whole 95 % interval of b - a is at least X, such as -0.002; "
      "for rmse and logloss, of a - b",
      RW_OPTION_REAL, .value = &least},
     {"qrels", "FILE",
-     "compare TREC runs with these judgments instead of DATA, as 'eval' does; --a, --b and "
-     "--baseline are then runs",
+     "compare TREC runs by these judgments instead of DATA, as 'eval' measures them; --a, --b and "
+     "--baseline are then TREC runs",
      RW_OPTION_INPUT, .value = &qrels},
     {"run", "FILE...",
-     "with --qrels: runs to compare; without --baseline, the first one is the baseline",
+     "with --qrels: TREC runs to compare with the first of them, or with A of --baseline",
      RW_OPTION_INPUTS_AFTER, .value = &runs},
     {"like", "PROGRAM",
      "with --qrels: measure as this program of 'eval --like' or as rankwood [default: trec]",
      RW_OPTION_TEXT, .value = &like},
-    {"groups", "FILE", "also compare each group of queries; the file has lines of QUERY GROUP",
+    {"groups", "FILE", "with --a and --b: also compare groups of queries (lines of QUERY GROUP)",
      RW_OPTION_INPUT, .value = &groups_file, .idle_with = " baseline run "},
     {0},
 };
@@ -388,11 +388,11 @@ static int run(struct rw_cli *cli)
 const struct rw_command rw_cmd_compare = {
     .name = "compare",
     .brief = "test whether one model is better than another",
-    .operands = OPERANDS "\nDATA... --baseline A B...\n--qrels FILE --baseline A B...",
+    .operands =
+        OPERANDS "\nDATA... --baseline A B...\n--qrels FILE (--a RUN --b RUN | --run RUN...)",
     .about = "Compares two rankings of the same queries. Prints the difference of each metric with "
              "a 95 % bootstrap interval, the p-value of a paired randomisation test, and the "
-             "queries that changed most. With --baseline, compares several rankings with "
-             "a baseline.",
+             "queries that changed most. --baseline and --run compare several with the first.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

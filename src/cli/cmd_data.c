@@ -38,8 +38,8 @@ const struct rw_command rw_cmd_bin = {
         "Writes data as a binned cache, which loads fast. Commands accept it in place of text. The "
         "cache contains the input, and bin boundaries and bin indices for one setting of --bins "
         "and --absent. With other settings, training bins the stored values again. With "
-        "--categorical, the cache contains no bins: it only saves parsing the text. With --labels "
-        "or --label-columns, the cache has several labels per document.",
+        "--categorical, the cache contains no bins, and only saves the time of parsing text. With "
+        "--labels or --label-columns, the cache has several labels per document.",
     .options = options,
     .roles = RW_ROLE_TABLE,
     .params = " bins absent label-columns labels categorical threads ",

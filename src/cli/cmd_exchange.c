@@ -9,11 +9,11 @@ enum { BASE_0, BASE_1, BASE_AUTO }; /* the values of --feature-base */
 static int base = -1;
 static struct rw_list verify;
 static const struct rw_option options[] = {
-    {"to", "FORMAT", "format to write (required)", RW_OPTION_TEXT, .value = &how.format,
-     .needed = 1},
+    {"to", "FORMAT", "format of the exported model, one of those above (required)", RW_OPTION_TEXT,
+     .value = &how.format, .needed = 1},
     {"verify", "DATA",
-     "score these documents by the rules of the programs that read the format; fail (exit 1) if a "
-     "leaf differs, or a score differs by more than rounding",
+     "score these documents by the rules of the programs that read the format, and print the "
+     "differences; fail (exit 1) if a leaf differs, or a score by more than rounding",
      RW_OPTION_INPUTS, .value = &verify},
     {"featureset", "FILE.json",
      "feature set for opensearch and elasticsearch (required there), as GET _ltr/_featureset/NAME "
@@ -29,7 +29,7 @@ static const struct rw_option options[] = {
      "leave out properties that the format cannot represent, such as directions of missing values, "
      "with a warning; scores of some documents can change",
      RW_OPTION_FLAG, .value = &how.lossy},
-    {"output", "FILE", "write the result to this file (required)", RW_OPTION_OUTPUT,
+    {"output", "FILE", "write the exported model to this file (required)", RW_OPTION_OUTPUT,
      .value = &output, .needed = 1},
     {0},
 };
@@ -148,9 +148,8 @@ const struct rw_command rw_cmd_export = {
     .operands = "MODEL --to FORMAT -o FILE",
     .about = "Writes a model in the format of another program, which then sends every document to "
              "the same leaf of every tree. If the format cannot represent the model, the error "
-             "names tree and node. For OpenSearch and Elasticsearch LTR, use 'opensearch' "
-             "or 'elasticsearch'; 'xgboost-dump' and 'eslr-raw' are for requests that you write "
-             "yourself.",
+             "names the tree and the node. For OpenSearch and Elasticsearch LTR, use 'opensearch' "
+             "or 'elasticsearch'; 'xgboost-dump' and 'eslr-raw' are for hand-written requests.",
     .more = list_formats,
     .has_results = 1,
     .options = options,
@@ -162,11 +161,11 @@ const struct rw_command rw_cmd_export = {
 /* ---- import ---- */
 
 static const struct rw_option import_options[] = {
-    {"from", "FORMAT", "format to read (required)", RW_OPTION_TEXT, .value = &how.format,
-     .needed = 1},
+    {"from", "FORMAT", "format of FILE, one of those above (required)", RW_OPTION_TEXT,
+     .value = &how.format, .needed = 1},
     {"feature-base", "0|1|auto",
-     "new id of the format's first feature, such as XGBoost's f0: 0 or 1; auto: 0 for named "
-     "columns that count from 0, else 1 [default: same ids]",
+     "new id of the format's first feature, such as XGBoost's f0: 0 or 1; auto: 0 if FILE names "
+     "its features and the format counts them from 0, else 1 [default: same ids]",
      RW_OPTION_CHOICE, .value = &base},
     {"output", "MODEL", "write the model to this file (required)", RW_OPTION_OUTPUT,
      .value = &output, .needed = 1},

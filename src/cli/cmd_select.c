@@ -161,13 +161,13 @@ static int run(struct rw_cli *cli)
 
 const struct rw_command rw_cmd_select = {
     .name = "select",
-    .brief = "select the smallest feature set within a metric tolerance",
+    .brief = "select a small feature set within a metric tolerance",
     .operands = OPERANDS,
     .about = "Searches for a small feature set with which the metric on --valid drops by at most "
              "--loss, compared with all features. It trains on the half of the features with the "
              "highest permutation importance, and halves again until the metric drops too much. "
-             "Then it tries numbers in between. DATA is read and binned once. Prints how much "
-             "the metric drops with each set, and the selected features.",
+             "Then it tries numbers of features in between. DATA is read and binned once. Prints "
+             "how much the metric drops with each set, and the selected features.",
     .has_results = 1,
     .options = options,
     .params = "*",

@@ -112,8 +112,8 @@ static void make_table(struct parsing *p)
 {
     const struct rw_option of_results[] = {
         {"format", "text|json|csv|latex",
-         "format of the results; csv has the first table, and others with its columns [default: "
-         "text]",
+         "format of the printed results; csv prints the first table, and further tables only if "
+         "they have the same columns [default: text]",
          RW_OPTION_CHOICE, .value = &p->format},
         {"json", NULL, "same as --format json: the complete result, with every digit",
          RW_OPTION_FLAG, .value = &p->is_json},
