@@ -1,7 +1,7 @@
 # Simulates a click log from LETOR text, for docs/tutorials/click-log.md. Prints the log of three sessions per query,
 # with the columns session, query, document, displayed position and clicked (0 or 1), and writes the features of each
 # document to features.tsv. A session displays the first ten documents in the order of the input. The user looks at
-# position k in one of k cases, and clicks a document that she looks at if its label is above 0.
+# displayed position k in a fraction 1/k of all sessions, and clicks the document there if its label is above 0.
 #
 #   gzip -dc train.txt.gz | awk -f click_log.awk | sort -s -k 1,1 >log.tsv
 BEGIN { OFS = "\t" }
