@@ -98,10 +98,11 @@ struct rw_train_hooks;
  * training set lacks.
  *
  * RW_ERR_ARGUMENT: parameters contradict each other (rw_params_check), need a side column that the
- * training set lacks, or list only features that it lacks (except in `ignore` and `names`).
- * RW_ERR_DATA: no documents, an invalid label, a validation set that does not fit the training set
- * (by the rules of rw_model_check_data), or no tree could be split. Also if early stopping cannot
- * use the metric, because no query counts, or because it is the same for every ranking. */
+ * training set lacks, or name features that it lacks. Lists in `ignore` and `names` may name such
+ * features, and so may `features` if it also names others. RW_ERR_DATA: no documents, an invalid
+ * label, a validation set that does not fit the training set (by the rules of rw_model_check_data),
+ * or no tree could be split. Also if early stopping cannot use the metric, because no query counts,
+ * or because it is the same for every ranking. */
 RW_API int rw_train(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_dataset *train, const struct rw_dataset *const *valid,
                     int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
@@ -499,8 +500,8 @@ struct rw_binned;
  *   `start-scores` names a file, if `init` has categorical features, or if a cache comes from a
  *   pipe. Training may run on a GPU if `device` is a GPU, or is "auto" and there is one.
  * - From a single cache that has codes for these params, it has only these codes.
- * - LETOR text with more than 262,144 documents is binned in several passes, unless training may
- *   run on a GPU. With several workers, all LETOR text is binned in this way. The set has only
+ * - LETOR text with more than about 270,000 documents is binned in several passes, unless training
+ *   may run on a GPU. With several workers, all LETOR text is binned in this way. The set has only
  *   codes, and the values are never in memory as a whole. A pipe is saved to a temporary file
  *   (TMPDIR) first.
  * - Otherwise it has values.
@@ -547,9 +548,9 @@ RW_API int rw_dataset_write_cache(struct rw_ctx *ctx, const struct rw_dataset *d
                                   const struct rw_params *params, const char *path);
 
 /* Does rw_dataset_read and rw_dataset_write_cache in one call, with an identical result. Values of
- * LETOR text with more than 262,144 documents go directly to the file, if `categorical` is not set
- * and at least half of the documents have each feature. Further labels come from the file of
- * parameter `labels`, if set. Logs the same notes as rw_dataset_read. RW_ERR_ARGUMENT: several
+ * LETOR text with more than about 270,000 documents go directly to the file, if `categorical` is
+ * not set and at least half of the documents have each feature. Further labels come from the file
+ * of parameter `labels`, if set. Logs the same notes as rw_dataset_read. RW_ERR_ARGUMENT: several
  * workers, `path` is an input file, or the data lacks a feature of rw_columns.categorical. */
 RW_API int rw_dataset_cache_files(struct rw_ctx *ctx, const struct rw_params *params,
                                   const char *const *paths, int n_paths, const char *path);
@@ -592,16 +593,18 @@ RW_API int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_
  * the call. Returns nonzero to stop reading. */
 typedef int rw_chunk_fn(void *user, const struct rw_dataset *chunk, const double *scores);
 /* Reads files of any length in chunks, until `take` returns nonzero. Returns the last result of
- * `take`, or an error of reading. A chunk has a limited number of documents, except that a cache is
- * one chunk in memory. A query may continue in the next chunk. A query that reappears later is not
- * detected.
+ * `take`, or an error of reading or scoring. A chunk has a limited number of documents, except that
+ * a cache is one chunk in memory. A query may continue in the next chunk. A query that reappears
+ * later is not detected.
  *
  * - scorer: NULL for no scores. On the CPU, threads may score lines while they read them. Such
  *   chunks have no features.
- * - seen: [RW_FEATURE_IDS], set to 1 for each feature that appears. NULL without a scorer. */
+ * - seen: [RW_FEATURE_IDS], set to 1 for each feature that appears. Without a scorer it is not
+ *   used, and may be NULL. */
 RW_API int rw_dataset_read_each(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                                 struct rw_scorer *scorer, unsigned char *seen, rw_chunk_fn *take,
                                 void *user);
+
 /* ---- parameters ---- */
 enum rw_param_type { RW_PARAM_INT, RW_PARAM_REAL, RW_PARAM_CHOICE, RW_PARAM_TEXT, RW_PARAM_SEED };
 enum rw_param_role {
