@@ -303,6 +303,8 @@ int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_
 {
     const struct rw_cut_rule rule = rw_params_cut_rule(params);
     *r = (struct rw_resident){.train = *train, .valid = *valid};
+    if (!train->bins && (params->categorical[0] || train->documents->vocabulary))
+        return RW_OK;
     if (!train->bins) {
         RW_TRY(rw_bins_make_training(ctx, train->documents, &rule, &r->made));
         r->train.bins = r->made;

@@ -350,8 +350,7 @@ struct rw_resident {
 };
 /* Makes the codes for trainings with these `params`, whatever features they use. Both sets stay
  * borrowed; `valid` has values. If a GPU may train, it bins the validation set in each training,
- * because it cannot read these codes. The codes are of numbers: with categorical features, the
- * trainings fail with RW_ERR_ARGUMENT. */
+ * because it cannot read these codes. With categorical features, each training bins both sets. */
 int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_params *params,
                      const struct rw_binned *train, const struct rw_dataset *valid);
 void rw_resident_release(struct rw_resident *r);
