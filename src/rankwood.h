@@ -1714,11 +1714,12 @@ RW_API int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how,
                              const struct rw_params *params, const struct rw_binned *train,
                              const struct rw_model *init);
 /* Writes a model for another program. In that program, every document reaches the same leaf of
- * every tree. The file is written as a whole or not at all. A calibration is dropped with a
- * warning. RW_ERR_ARGUMENT: unknown format, invalid feature_base, or `featureset` and `name` are
- * set for a format without by_set or missing for a format with it. RW_ERR_UNSUPPORTED: the format
- * cannot represent the model; the message names the tree, the node and the reason. Most formats
- * lack categorical splits, and some lack vocabularies. */
+ * every tree, unless `lossy` drops a part of the model. The file is written as a whole or not at
+ * all. A calibration is dropped with a warning. RW_ERR_ARGUMENT: unknown format, invalid
+ * feature_base, or `featureset` and `name` are set for a format without by_set or missing for a
+ * format with it. RW_ERR_UNSUPPORTED: the format cannot represent the model; the message names the
+ * tree, the node and the reason. Most formats lack categorical splits, and some lack
+ * vocabularies. */
 RW_API int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model,
                            const struct rw_exchange *how, const char *path);
 /* Reads a model of another program. Float values reach the same leaves as in that program. Leaf
