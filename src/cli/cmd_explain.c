@@ -12,8 +12,8 @@ static const struct rw_option options[] = {
     {"query", "ID", "explain documents of this query, given by --doc", RW_OPTION_TEXT,
      .value = &query_id},
     {"doc", "DOC",
-     "id of a document, or its position in the query; give two, A and B, to explain why A ranks "
-     "above B",
+     "id of a document, or its position in the query, from 1; give two, A and B, to explain why A "
+     "ranks above B",
      RW_OPTION_LIST, .value = &docs},
     {"documents", NULL, "print the SHAP values of each document, one document per line",
      RW_OPTION_FLAG, .value = &documents, .idle_with = " query "},

@@ -12,7 +12,7 @@ static const struct rw_option options[] = {
      "largest allowed drop of the metric (rise of rmse or logloss), 0 or more [default: 0.001]",
      RW_OPTION_LOSS, .value = &most_loss},
     {"order", "any|last",
-     "trees to remove: any, least important first, or only the last ones [default: any]",
+     "any: remove the least important trees; last: remove trees from the end only [default: any]",
      RW_OPTION_CHOICE, .value = &order},
     {0},
 };

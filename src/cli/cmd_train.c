@@ -61,7 +61,7 @@ static const struct rw_option options[] = {
      "change; for GPUs, mpirun and srun see docs/how-to/several-gpus.md",
      RW_OPTION_NUMBER, .value = &n_workers, .range = {1, RW_WORKERS_MOST_THREADS},
      .former = "ranks"},
-    {"plan", NULL, "print the memory and the time per tree to expect (see --format), then exit",
+    {"plan", NULL, "print the expected time per tree, and memory (see --format), then exit",
      RW_OPTION_FLAG, .value = &plan_only, .idle_with = " refit "},
     {"print-config", NULL,
      "print a --config file that trains the same model, with values for 'auto', then exit",
