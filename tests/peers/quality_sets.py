@@ -1,8 +1,8 @@
 """The sets that quality.py measures on, and the script's own NDCG. Standard library only.
 
 A task is (train, stop, measure), each a list of files. Real sets: mq2008 and ohsumed, five folds of
-three parts to train on, one to stop by and one to measure on; mslr-sample, one task. Public ones, that
-a user has a copy of: PUBLIC. Made sets, each one task: synth-mslr30k, synth-yahoo and synth-istella of
+three parts to train on, one to stop by and one to measure on; mslr-sample, one task; those of MORE, five
+splits each. Public ones, that a user has a copy of: PUBLIC. Made sets, each one task: synth-mslr30k, synth-yahoo and synth-istella of
 `rankwood synth`, and like, of another generator."""
 import gzip
 import json
@@ -12,7 +12,9 @@ import os
 from common import HERE, TOP, Library, run
 
 FIVE_FOLD = ("mq2008", "ohsumed")
-REAL = FIVE_FOLD + ("mslr-sample",)
+# Small sets of other kinds: a file each in the folder `more`, and splits.tsv, which deals their queries.
+MORE = ("cars", "cranfield", "f1", "netflix", "trecnews")
+REAL = FIVE_FOLD + ("mslr-sample",) + MORE
 # Queries to train on, as many documents each about; half as many stop, and `MEASURED` are measured on.
 MADE = {"synth-mslr30k": 600, "synth-yahoo": 2500, "synth-istella": 200, "like": 600}
 MEASURED = {"synth-mslr30k": 1000, "synth-yahoo": 2500, "synth-istella": 500, "like": 1000}
@@ -132,8 +134,8 @@ class Sets:
 
     def lacking(self, name):
         """Why a set, or some of its tasks, cannot be had: a line each."""
-        if name in REAL and not os.path.isdir(os.path.join(self.args.data, name)):
-            return [f"no folder '{os.path.join(self.args.data, name)}'"]
+        if name in REAL and not os.path.isdir(os.path.join(self.args.data, "more" if name in MORE else name)):
+            return [f"no folder '{os.path.join(self.args.data, 'more' if name in MORE else name)}'"]
         if name in PUBLIC:
             lacking = self.wanted(find_public(self.args.data, name)[1])
             return [f"no file '{path}'" for path in lacking]
@@ -154,12 +156,28 @@ class Sets:
             part = [os.path.join(folder, f"S{1 + i}.txt.gz") for i in range(5)] * 2
             return {1 + k: (part[k : k + 3], part[k + 3 : k + 4], part[k + 4 : k + 5])
                     for k in range(5)}
+        if name in MORE:
+            return {1 + k: self.split(name, k) for k in range(5)}
         if name in REAL:
             return {1: tuple([os.path.join(folder, f"{p}.txt.gz")] for p in ("train", "vali", "test"))}
         if name in PUBLIC:
             return {fold: tuple([path] for path in self.with_stop(name, task))
                     for fold, task in find_public(self.args.data, name)[0].items()}
         return {1: self.make(name)}
+
+    def split(self, name, number):
+        """(train, stop, measure) of one of five splits, written once."""
+        parts = {code: os.path.join(self.folder, f"{name}.{number}.{code}.txt") for code in "tve"}
+        with open(os.path.join(self.args.data, "more", "splits.tsv")) as file:
+            rows = (line.split() for line in file)
+            of = {row[1]: row[2][number] for row in rows if row[0] == name}
+        files = {code: open(path, "wb") for code, path in parts.items()}
+        with open_text(os.path.join(self.args.data, "more", f"{name}.txt.gz")) as file:
+            for line in file:
+                files[of[line.split(None, 2)[1].decode().removeprefix("qid:")]].write(line)
+        for file in files.values():
+            file.close()
+        return tuple([path] for path in parts.values())
 
     def with_stop(self, name, task):
         train, stop, measure = task
