@@ -29,7 +29,7 @@ where meanings or units differ.
 
 # The page's sections: title and parameters.
 SECTIONS = [
-    ("Boosting", "objective rounds rate early-stop early-stop-delta seed"),
+    ("Boosting", "objective rounds rate early-stop early-stop-delta early-stop-rule seed"),
     ("Trees", "leaves depth grow split min-docs min-hessian min-gain split-l2 l2"),
     ("Samples", "sample-queries sample-docs sample-features sample-features-node"),
     ("Losses for ranking", "truncation pairs pairs-file delta sigma norm label-gain label-weights permutations decay"),
@@ -47,7 +47,8 @@ TIPS = {
     "objective": "compare `lambdarank`, `yetirank` and `xendcg` on validation data; which is best depends on the data.",
     "rounds": "set it high and let `early-stop` choose the number of trees.",
     "rate": "try 0.02 to 0.2; halve it and double `rounds` for slightly better, slower training.",
-    "early-stop": "50 to 200. With few validation queries the metric is noisy: use more rounds, or `rankwood cv`.",
+    "early-stop": "50 to 200. With few validation queries the metric is noisy: use `early-stop-rule paired`, or `rankwood cv`.",
+    "early-stop-rule": "`paired` with up to a few hundred validation queries. [Early stopping](../explanation/early-stopping.md) explains it.",
     "leaves": "try a quarter to four times the default. Small data needs few leaves.",
     "l2": "try 30 to 1000. Small data needs more.",
     "min-docs": "try 5 to 100. Raise it if training is far better than validation.",

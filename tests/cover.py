@@ -18,7 +18,7 @@ KINDS = {
     'objective': 'objective delta permutations decay pairs norm truncation sigma label-gain debias position-l2 relevant',
     'width': 'bins bits rounding',
     'regularisation': 'min-hessian split-l2 l2',
-    'stopping': 'early-stop early-stop-delta rate',
+    'stopping': 'early-stop early-stop-delta early-stop-rule rate',
     'columns': 'features ignore',
     'earlier model': 'init refit refit-decay',
 }

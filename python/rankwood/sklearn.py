@@ -139,6 +139,7 @@ class Ranker(BaseEstimator):
         metric: Any = "ndcg@10",
         early_stop: int = 100,
         early_stop_delta: float = 0,
+        early_stop_rule: str = "best",
         train_metric: bool = False,
         empty: str = "skip",
         ties: str = "file",
@@ -191,6 +192,7 @@ class Ranker(BaseEstimator):
         self.metric = metric
         self.early_stop = early_stop
         self.early_stop_delta = early_stop_delta
+        self.early_stop_rule = early_stop_rule
         self.train_metric = train_metric
         self.empty = empty
         self.ties = ties

@@ -243,6 +243,7 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
     RW_TRY(prepare_features(b));
     RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, b->params, b->hooks, b->in.given, b->in.n_sets,
                              b->model));
+    RW_TRY(rw_stop_rule_init(&b->eval_sets));
     report_stage(b, "metrics", start);
     b->grow_rules = (struct rw_grow_rules){.levels = b->params->grow == RW_GROW_LEVELS,
                                            .leaves = rw_params_leaves(b->params, b->in.all_docs),
@@ -666,7 +667,7 @@ static int finish_model(struct booster *b)
         rw_log(b->ctx, RW_LOG_WARNING, "training stopped after %d rounds: %s", b->run.round,
                b->run.no_split);
     const int stops = b->params->early_stop > 0 && b->eval_sets.best_round > 0;
-    cut_model(model, b->run.first_round, stops ? b->eval_sets.best_round : 0);
+    cut_model(model, b->run.first_round, stops ? rw_stop_rule_kept(&b->eval_sets) : 0);
     model->is_interrupted = b->run.is_interrupted;
     return b->init ? rw_continuation_finish(b->ctx, b->in.init, model) : RW_OK;
 }

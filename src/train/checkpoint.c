@@ -543,11 +543,14 @@ int rw_checkpointer_restore(struct rw_checkpointer *c, struct rw_engine *engine,
                        "cannot resume from '%s': it has %d rounds, more than rounds = %d",
                        c->how->resume, was->n_trees - first, n_rounds - first);
     RW_TRY(RW_GROW(c->ctx, model->tree, *tree_room, (size_t)was->n_trees));
+    if (first > 0)
+        RW_TRY(rw_eval_sets_replay(eval, engine, first));
     for (int t = first; t < was->n_trees; t++) {
         for (int set = 0; set < engine->n_sets; set++)
             RW_TRY(rw_engine_add_tree(engine, set, &was->tree[t], NULL));
         model->tree[model->n_trees++] = was->tree[t];
         was->tree[t] = (struct rw_tree){0};
+        RW_TRY(rw_eval_sets_replay(eval, engine, t + 1));
     }
     rw_eval_sets_restore(eval, was);
     RW_TRY(rw_eval_sets_verify(eval, engine));

@@ -96,7 +96,7 @@ static int replay(struct rw_engine *engine, const struct rw_sets *sets, struct r
         for (int set = measured; set < n_sets && t < init->n_trees; set++)
             RW_TRY(add_trees(engine, sets, set, t, t + 1));
         if (t == n - 1)
-            eval->best_round = 0;
+            rw_eval_sets_forget(eval);
         RW_TRY(rw_eval_sets_round(eval, engine, t + 1));
     }
     return RW_OK;

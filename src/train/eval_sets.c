@@ -172,6 +172,7 @@ int rw_ctx_stopping_valid_set(const struct rw_ctx *ctx)
 void rw_eval_sets_release(struct rw_eval_sets *eval)
 {
     rw_gain_rule_release(&eval->gains);
+    rw_stop_rule_release(&eval->stop);
     for (int set = 0; set < eval->n_sets; set++)
         rw_judgments_release(&eval->judgments[set]);
     rw_arena_free(&eval->arena);
@@ -243,18 +244,17 @@ static int measure_all(struct rw_eval_sets *eval, struct rw_engine *engine, int 
     return RW_OK;
 }
 
-int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round)
+/* Takes the stopping metric of a round: for the rule `paired` its own, otherwise the measured one.
+ */
+static int judge_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round)
 {
-    int v = 0;
-    RW_TRY(measure_all(eval, engine, &v));
-    const size_t n = (size_t)eval->n_values, before = (size_t)(round - 1) * n;
-    RW_TRY(RW_GROW(eval->ctx, eval->model->metric_value, eval->value_room, before + n));
-    for (int i = 0; i < v; i++)
-        eval->model->metric_value[before + (size_t)i] = eval->value[i].value;
-    eval->model->n_rounds_run = n ? round : 0;
-    if (eval->stop_value < 0)
-        return RW_OK;
-    const double value = eval->value[eval->stop_value].value;
+    double value = eval->value[eval->stop_value].value;
+    if (eval->stop.is_paired) {
+        const double *scores = eval->given ? eval->given[eval->stop_set] : eval->scores;
+        if (!eval->given)
+            RW_TRY(engine->ops->read_scores(engine, eval->stop_set, eval->scores));
+        RW_TRY(rw_stop_rule_round(eval, scores, round, &value));
+    }
     if (value != value && round == 1 && eval->params->early_stop > 0)
         return rw_fail(
             eval->ctx, RW_ERR_DATA,
@@ -272,6 +272,29 @@ int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int 
     return RW_OK;
 }
 
+int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round)
+{
+    int v = 0;
+    RW_TRY(measure_all(eval, engine, &v));
+    const size_t n = (size_t)eval->n_values, before = (size_t)(round - 1) * n;
+    RW_TRY(RW_GROW(eval->ctx, eval->model->metric_value, eval->value_room, before + n));
+    for (int i = 0; i < v; i++)
+        eval->model->metric_value[before + (size_t)i] = eval->value[i].value;
+    eval->model->n_rounds_run = n ? round : 0;
+    return eval->stop_value < 0 ? RW_OK : judge_round(eval, engine, round);
+}
+
+int rw_eval_sets_replay(struct rw_eval_sets *eval, struct rw_engine *engine, int round)
+{
+    return eval->stop.is_paired && eval->stop_value >= 0 ? judge_round(eval, engine, round) : RW_OK;
+}
+
+void rw_eval_sets_forget(struct rw_eval_sets *eval)
+{
+    eval->best_round = 0;
+    eval->stop.n_rounds = 0;
+}
+
 void rw_eval_sets_restore(struct rw_eval_sets *eval, struct rw_model *so_far)
 {
     struct rw_model *model = eval->model;
@@ -279,6 +302,8 @@ void rw_eval_sets_restore(struct rw_eval_sets *eval, struct rw_model *so_far)
     model->metric_value = RW_TAKE(so_far->metric_value);
     model->n_rounds_run = so_far->n_rounds_run;
     eval->value_room = (size_t)eval->n_values * (size_t)model->n_rounds_run;
+    if (eval->stop.is_paired) /* rw_eval_sets_replay has found it */
+        return;
     eval->best_round = so_far->best_round;
     if (eval->best_round > 0 && eval->stop_value >= 0)
         eval->best_value =

@@ -84,6 +84,18 @@ struct rw_feature_rules {
 int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
                           struct rw_params *params, const struct rw_training_features *set);
 
+/* The state of the rule `paired` (early_stop.c): the stopping metric of each query in each round.
+ */
+struct rw_stopping {
+    int is_paired;
+    int first_round; /* the round of value[0] */
+    int n_rounds;
+    uint32_t n_queries; /* queries of all workers that count */
+    float *value;       /* [n_rounds][n_queries] */
+    size_t room;
+    double *weight; /* [n_queries] */
+};
+
 /* The metrics of each round, the best round and early stopping. */
 struct rw_eval_sets {
     struct rw_arena arena;                   /* owns the arrays */
@@ -118,6 +130,7 @@ struct rw_eval_sets {
     int lower_is_better;
     int best_round; /* 0: no value yet, or stop_value is -1 */
     double best_value;
+    struct rw_stopping stop; /* owned */
 };
 
 /* Initialises *eval. sets[0] is the training set, which is measured only if `params` request it.
@@ -141,6 +154,11 @@ int rw_eval_sets_choose(struct rw_eval_sets *eval, const unsigned char *is_train
 void rw_eval_sets_release(struct rw_eval_sets *eval);
 /* Measures all measured sets after `round` (from 1). engine: NULL if the caller gave the scores. */
 int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int round);
+/* Takes the stopping metric of a round of a resumed training, whose tree was added to all scores.
+ * Only the rule `paired` needs it. All workers call it. */
+int rw_eval_sets_replay(struct rw_eval_sets *eval, struct rw_engine *engine, int round);
+/* Forgets all rounds so far: none of them will be the best or kept. */
+void rw_eval_sets_forget(struct rw_eval_sets *eval);
 /* Restores the metrics and the best round of the unfinished model `so_far`, which must have the
  * metric names of eval->model. It moves the values out of `so_far`. */
 void rw_eval_sets_restore(struct rw_eval_sets *eval, struct rw_model *so_far);
@@ -149,6 +167,16 @@ void rw_eval_sets_restore(struct rw_eval_sets *eval, struct rw_model *so_far);
 int rw_eval_sets_verify(struct rw_eval_sets *eval, struct rw_engine *engine);
 /* Returns 1 if `round` used up the patience of early stopping. */
 int rw_eval_sets_is_over(const struct rw_eval_sets *eval, int round);
+
+/* Prepares the rule of the parameter early-stop-rule. RW_ERR_ARGUMENT: it is `paired`, and the
+ * metric has no values of queries. */
+int rw_stop_rule_init(struct rw_eval_sets *eval);
+/* For the rule `paired`: keeps the values of this round's queries and returns their mean, with ties
+ * averaged, in *mean. scores: [n_docs] of the set that stops. All workers call it. */
+int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, int round, double *mean);
+/* Returns the round whose trees the model keeps; 0: no round was the best. */
+int rw_stop_rule_kept(const struct rw_eval_sets *eval);
+void rw_stop_rule_release(struct rw_stopping *stop);
 
 /* ---- fingerprints of data sets ---- */
 

@@ -444,3 +444,39 @@ def test_given_pairs(made: Made, small: dict[str, Any]) -> None:
         train(params | {"pairs": "given"}, made.dataset())
     with pytest.raises(rankwood.ParameterError, match=r"Dataset\(\.\.\., pairs=\)"):
         train(params | {"pairs_file": "p"}, made.dataset())
+
+
+def values_of_queries(y: Any, qid: Any, scores: Any) -> Any:
+    """NDCG@10 of the queries with a relevant document, the mean over all orders of equal scores."""
+    values = []
+    for query in np.unique(qid):
+        of = qid == query
+        gain, score = 2.0 ** y[of] - 1, scores[of]
+        discount = 1 / np.log2(np.arange(len(gain)) + 2) * (np.arange(len(gain)) < 10)
+        if not gain.any():
+            continue
+        order = np.argsort(-score, kind="stable")
+        mean = np.array([gain[score == one].mean() for one in score[order]])
+        values.append((mean * discount).sum() / (np.sort(gain)[::-1] * discount).sum())
+    return np.array(values, dtype=np.float32).astype(float)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_the_rule_paired_keeps_the_middle_of_the_level_rounds(seed: int, small: dict[str, Any]) -> None:
+    made, other = make(seed), make(seed + 10, 9)
+    params = {**small, "rounds": 50, "early_stop": 12, "rate": 0.3, "seed": seed}
+    model = rankwood.train({**params, "early_stop_rule": "paired"}, made.dataset(), valid=other.dataset())
+    whole = rankwood.train({**params, "early_stop": 0}, made.dataset(), valid=other.dataset())
+    values, best = [], 0
+    for n_trees in range(1, 51):
+        values.append(values_of_queries(other.y, other.qid, whole.predict(other.dataset(), n_trees=n_trees)))
+        if values[-1].mean() > values[best].mean():
+            best = n_trees - 1
+        if n_trees - 1 - best >= 12:
+            break
+    worse = [values[best] - value for value in values]
+    level = [r + 1 for r, d in enumerate(worse) if d.mean() <= 2 * d.std(ddof=1) / len(d) ** 0.5]
+    assert best + 1 in level and len(level) > 1
+    assert model.best_round == model.n_trees == level[len(level) // 2]
+    same = whole.predict(other.dataset(), n_trees=model.n_trees)
+    assert (model.predict(other.dataset()) == same).all()

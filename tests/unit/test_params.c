@@ -621,7 +621,7 @@ Test(params, defaults_need_not_matter)
 {
     static const char *const others[] = {
         "2",  "0.5", "7",    "63",  "regression", "levels", "newton", "nearest", "off", "missing",
-        "on", "0",   "mean", "map", "cpu",        "all",    "x",      "ipw",     "1,1"};
+        "on", "0",   "mean", "map", "cpu",        "all",    "x",      "ipw",     "1,1", "paired"};
     for (int i = 0; i < RW_N_PARAMS; i++) {
         const struct rw_param_info *info = rw_param_info(i);
         set(info->name, info->default_value);

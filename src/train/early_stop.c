@@ -1,0 +1,143 @@
+/* The rule `paired` of early stopping: which round a training keeps.
+ *
+ * On few validation queries the metric of rounds differs by chance, and the best round is often an
+ * early one with luck. Each round's values of all queries are therefore compared with those of the
+ * best round: d = best - round, query by query. A round is not significantly worse if the mean of d
+ * is at most 2 standard errors of that mean. The middle one of these rounds is kept.
+ *
+ * Example: 30 queries, patience 3, NDCG .40 .45 .47 .46 .47 .48 .47 .46 .47. Round 6 is the best.
+ * If rounds 3 to 9 are within 2 standard errors, round 6 is kept; if rounds 2 to 9 are, round 6
+ * again, the fifth of eight.
+ *
+ * Ties count as the mean over all orders, since after a few rounds many documents have equal
+ * scores, and the order of the file would decide. All sums are in double, in the order of queries
+ * of all workers, so the result does not depend on the device, on threads or on the number of
+ * workers. */
+#include "train/train.h"
+
+enum {
+    LEAST_QUERIES = 2, /* fewer have no standard error */
+    ERRORS = 2         /* standard errors that a round may be worse */
+};
+
+int rw_stop_rule_init(struct rw_eval_sets *eval)
+{
+    const int is_custom = eval->hooks && eval->hooks->metric;
+    if (eval->n_sets == 1 || eval->params->early_stop == 0 ||
+        eval->params->early_stop_rule != RW_STOP_PAIRED)
+        return RW_OK;
+    if (is_custom || eval->metric[0].kind->by_document)
+        return rw_fail(
+            eval->ctx, RW_ERR_ARGUMENT,
+            "early-stop-rule 'paired' needs a metric with a value for each query; %s%s is "
+            "a mean over %s\nhint: early-stop-rule best",
+            is_custom ? "the custom metric" : "metric ", is_custom ? "" : eval->metric[0].name,
+            is_custom ? "the whole set" : "documents");
+    eval->stop.is_paired = 1;
+    return RW_OK;
+}
+
+/* Gathers one number of each query that counts, of all workers in their order. NaN marks a query
+ * that does not count. Writes their number to *n. The caller frees *out. */
+static int gather(struct rw_eval_sets *eval, const double *own, double **out, uint32_t *n)
+{
+    size_t *begin RW_FREED = NULL;
+    const size_t bytes = eval->set[eval->stop_set]->n_queries * sizeof(*own);
+    void *all = NULL;
+    RW_TRY(rw_comm_all_gatherv(eval->ctx, own, bytes, &all, &begin));
+    const size_t n_all = begin[rw_n_workers(eval->ctx)] / sizeof(*own);
+    *out = all;
+    *n = 0;
+    for (size_t q = 0; q < n_all; q++) {
+        const double value = (*out)[q];
+        if (value == value)
+            (*out)[(*n)++] = value;
+    }
+    return RW_OK;
+}
+
+/* Gathers the weights of the queries that count in `values`. */
+static int gather_weights(struct rw_eval_sets *eval, const double *values)
+{
+    struct rw_stopping *stop = &eval->stop;
+    const struct rw_judgments *judgments = &eval->judgments[eval->stop_set];
+    double *own RW_FREED = NULL;
+    RW_TRY(RW_NEW(eval->ctx, own, judgments->n_queries));
+    for (uint32_t q = 0; q < judgments->n_queries; q++) {
+        own[q] = judgments->weight ? judgments->weight[q] : 1.0;
+        own[q] = values[q] == values[q] ? own[q] : NAN;
+    }
+    return gather(eval, own, &stop->weight, &stop->n_queries);
+}
+
+int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, int round, double *mean)
+{
+    struct rw_stopping *stop = &eval->stop;
+    const struct rw_judgments *judgments = &eval->judgments[eval->stop_set];
+    struct rw_metric_result result;
+    double *own RW_FREED = NULL, *all RW_FREED = NULL;
+    uint32_t n;
+    RW_TRY(RW_NEW(eval->ctx, own, judgments->n_queries));
+    RW_TRY(rw_metric_eval(eval->ctx, &eval->metric[0], judgments, scores,
+                          (enum rw_empty)eval->params->empty, RW_TIES_MEAN, 0, own, &result));
+    if (!stop->weight)
+        RW_TRY(gather_weights(eval, own));
+    RW_TRY(gather(eval, own, &all, &n));
+    const size_t at = (size_t)stop->n_rounds * n;
+    RW_TRY(RW_GROW(eval->ctx, stop->value, stop->room, at + n));
+    for (uint32_t q = 0; q < n; q++)
+        stop->value[at + q] = (float)all[q];
+    stop->first_round = stop->n_rounds++ ? stop->first_round : round;
+    *mean = result.mean;
+    return RW_OK;
+}
+
+/* Returns 1 if a round is not significantly worse than the best one. Arrays: [n_queries]. */
+static int is_level(const struct rw_stopping *stop, const float *best, const float *round,
+                    double sign)
+{
+    const uint32_t n = stop->n_queries;
+    double sum = 0.0, weight = 0.0, squares = 0.0;
+    for (uint32_t q = 0; q < n; q++) {
+        sum += stop->weight[q] * sign * ((double)best[q] - (double)round[q]);
+        weight += stop->weight[q];
+    }
+    const double mean = sum / weight;
+    for (uint32_t q = 0; q < n; q++) {
+        const double off = stop->weight[q] * (sign * ((double)best[q] - (double)round[q]) - mean);
+        squares += off * off;
+    }
+    const double error = sqrt(squares * (double)n / (double)(n - 1)) / weight;
+    return mean <= ERRORS * error;
+}
+
+int rw_stop_rule_kept(const struct rw_eval_sets *eval)
+{
+    const struct rw_stopping *stop = &eval->stop;
+    const size_t n = stop->n_queries;
+    if (!stop->is_paired || eval->best_round == 0 || n < LEAST_QUERIES)
+        return eval->best_round;
+    const float *best = stop->value + (size_t)(eval->best_round - stop->first_round) * n;
+    const double sign = eval->lower_is_better ? -1.0 : 1.0;
+    int n_level = 0, kept = eval->best_round;
+    for (int r = 0; r < stop->n_rounds; r++)
+        n_level += is_level(stop, best, stop->value + (size_t)r * n, sign);
+    for (int r = 0, before = 0; r < stop->n_rounds && before <= n_level / 2; r++) {
+        if (!is_level(stop, best, stop->value + (size_t)r * n, sign))
+            continue;
+        kept = stop->first_round + r;
+        before++;
+    }
+    rw_log(
+        eval->ctx, RW_LOG_NOTE,
+        "early stopping keeps round %d, the middle one of %d rounds whose %s is not significantly "
+        "worse than in round %d, the best (%u queries)",
+        kept, n_level, eval->metric[0].name, eval->best_round, stop->n_queries);
+    return kept;
+}
+
+void rw_stop_rule_release(struct rw_stopping *stop)
+{
+    rw_mem_free(stop->value);
+    rw_mem_free(stop->weight);
+}
