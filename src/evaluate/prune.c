@@ -358,6 +358,8 @@ int rw_prune(struct rw_ctx *ctx, const struct rw_eval_params *how, const struct 
     *out = NULL;
     if (!(most_loss >= 0.0) || (unsigned)order > RW_PRUNE_LAST)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "loss is %g; expected 0 or more", most_loss);
+    if (how->like) /* the search for trees measures by Rankwood's conventions */
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "'like' is set; pruning supports NULL only");
     RW_TRY(rw_result_new(ctx, (void **)&made, sizeof(*made)));
     RW_TRY(prune(&p, most_loss, order, made));
     *out = &RW_TAKE(made)->pruned;

@@ -265,6 +265,10 @@ Test(prune, refused)
     cr_assert_str_eq(rw_last_error(scratch_ctx),
                      "'metric': expected one metric to prune by, found 2");
     how.metric = "map";
+    how.like = "lightgbm";
+    cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.1, RW_PRUNE_ANY, &pruned),
+                 RW_ERR_ARGUMENT);
+    how.like = NULL;
     how.relevant = 100;
     cr_assert_eq(rw_prune(scratch_ctx, &how, model, data, 0.1, RW_PRUNE_ANY, &pruned), RW_ERR_DATA);
     cr_assert_str_eq(rw_last_error(scratch_ctx), "no query of the data counts for map");
