@@ -1,5 +1,6 @@
 /* Small functions on numbers and their bits, for the host and the device: the bits of floats,
- * mixing for fingerprints, binary search, and a radix sort of floats by value. */
+ * mixing for fingerprints, and binary search. For the host only, a radix sort of floats by value.
+ */
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +8,8 @@
 #include <string.h>
 
 /* RW_HD marks an inline function that gcc, clang and nvcc all compile, so that arithmetic that
- * determines a model exists only once. Such functions use + - * / sqrt and conversions only. */
+ * determines a model exists only once. On floating-point numbers, such functions use only + - * /,
+ * sqrt, comparisons and conversions. */
 #ifdef __CUDACC__
 #define RW_HD __host__ __device__ static inline
 #else
@@ -40,7 +42,7 @@ RW_HD float rw_float_of_half(uint16_t half)
     return rw_float_of_bits(sign | rw_bits_of_float(rw_float_of_bits(rest) * 0x1p112f));
 }
 
-/* Returns a bit of an array, the lowest of each byte first. */
+/* Returns bit `at` of an array: bit at % 8 of byte at / 8, where bit 0 is the lowest. */
 RW_HD int rw_bit_of(const uint8_t *bits, size_t at)
 {
     return bits[at / 8] >> (at % 8) & 1;
@@ -80,8 +82,8 @@ RW_HD uint64_t rw_mix_item(uint64_t index, uint64_t what)
 
 /* ---- binary search, on the host and on the device ---- */
 /* Returns how many of n ascending numbers are below `limit`, which is also the index of the first
- * that is not. To count those not above x, pass x + 1. Each number is the first field of a record
- * of `size` bytes. */
+ * number that is not. To count the numbers up to x, pass x + 1. Each number is a uint32_t, the
+ * first field of a record of `size` bytes. */
 RW_HD uint32_t rw_records_under(const void *record, size_t size, uint32_t n, uint64_t limit)
 {
     uint32_t low = 0, high = n;
@@ -101,7 +103,8 @@ RW_HD uint32_t rw_numbers_under(const uint32_t *number, uint32_t n, uint64_t lim
 }
 
 /* ---- sorting floats by value: least-significant-digit radix sort of order-preserving keys ---- */
-/* Returns a key that has the same order as the float. NaN must not occur. */
+/* Returns a key whose order as an integer is that of the float. The key of -0 is just below that of
+ * +0. NaN must not occur. */
 RW_HD uint32_t rw_key_of_float(float value)
 {
     const uint32_t bits = rw_bits_of_float(value);

@@ -1,9 +1,10 @@
-/* CRC-32 by carry-less multiplication. A message may be replaced by any shorter one that has the
- * same remainder modulo the polynomial P. Each step folds 64 bytes into the next 64. To do so, it
- * multiplies each half of 16 bytes with x^n mod P, where n is the distance in bits. The method is
- * that of Gopal, Ozturk, Guilford et al., "Fast CRC computation for generic polynomials using
- * PCLMULQDQ", Intel 2009. Tables reduce the 16 bytes that remain. On processors without this
- * instruction, tables do all the work. */
+/* CRC-32 by carry-less multiplication (the instruction PCLMULQDQ). A message may be replaced by any
+ * shorter one that has the same remainder modulo the polynomial P. Each step folds 64 bytes into
+ * the next 64. To do so, it multiplies each half of 16 bytes with x^n mod P, where n is the
+ * distance in bits. The method is that of Gopal, Ozturk, Guilford et al., "Fast CRC computation for
+ * generic polynomials using PCLMULQDQ", Intel 2009. Tables reduce the 16 bytes that are left, and
+ * process the bytes after the last 64. Tables alone are used for short inputs, on processors
+ * without the instruction, and with RANKWOOD_ISA=plain. */
 #include "base/ctx.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /* The context, its errors and its log (base/ctx.h). The file also has the threads of a context and
- * the loops that they share, and progress and interruption by the caller. */
+ * the loops that they share, the default number of threads, and progress and interruption by the
+ * caller. The poll is "held" from rw_poll_hold to rw_poll_release. */
 #include "base/ctx.h"
 
 #include <errno.h>
@@ -53,8 +54,8 @@ int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads)
 }
 
 /* Copies a message and escapes bytes that are not printable UTF-8 as \xHH, except
- * newlines, which separate hints. Messages can thus quote names and data unchanged. A text longer
- * than `size` is truncated. */
+ * newlines, which separate hints. Messages can thus quote names and data unchanged. A text that
+ * does not fit into `size` bytes is truncated. */
 static void put_readable(char *out, size_t size, const char *text)
 {
     const unsigned char *c = (const unsigned char *)text;
@@ -102,8 +103,8 @@ int rw_fail_memory(struct rw_ctx *ctx, int status, const char *format, ...)
     return status;
 }
 
-/* Returns 1 if the cause is a full or failing disk, a lost device or file server, or a temporary
- * shortage of a resource. */
+/* why: an errno. Returns 1 if the cause is a full or failing disk, a lost device or file server, or
+ * a temporary shortage of a resource. */
 static int is_machines_fault(int why)
 {
     static const int faults[] = {ENOSPC, EDQUOT, EIO,    ENOMEM,    EMFILE,
@@ -143,8 +144,9 @@ void rw_log(struct rw_ctx *ctx, enum rw_log_level level, const char *format, ...
 /* SPINS: how often a thread checks for work before it sleeps. This takes 50 to 150 microseconds,
  * longer than the pauses between the loops of a tree. LINE: bytes of a cache line. */
 enum { SPINS = 3000, LINE = 64 };
-/* With chunk 0, each thread's range is divided into this many chunks, taken one at a time. A thread
- * whose processor is busy with other work thus leaves chunks to the other threads. */
+/* With chunk 0, each thread's range is divided into this many chunks, taken one at a time, or is
+ * one chunk if there are fewer than this many items per thread. A thread whose processor is busy
+ * with other work thus leaves chunks to the other threads. */
 enum { CHUNKS_PER_THREAD = 4 };
 
 /* The state of a loop is one word. Its fields, from the lowest bit: the number of pool threads
@@ -161,7 +163,7 @@ enum { OPEN_BIT = 13, WANTED_BIT = 14, NUMBER_BIT = 27 };
 
 struct rw_pool {
     _Alignas(LINE) _Atomic uint64_t state;
-    _Alignas(LINE) _Atomic uint64_t next;               /* items taken so far; used if chunk > 0 */
+    _Alignas(LINE) _Atomic uint64_t next; /* first item not taken yet, or more; if chunk > 0 */
     _Alignas(LINE) atomic_ushort taken[RW_MAX_THREADS]; /* chunks taken of each thread's range, used
                                                            if chunk is 0; may exceed their number */
     /* the current loop */
@@ -173,9 +175,10 @@ struct rw_pool {
     /* Sleeping threads. A thread announces that it will sleep, then checks once more for work. */
     atomic_int spins; /* SPINS, or 0 if threads sleep at once */
     pthread_mutex_t mutex;
-    pthread_cond_t work, done; /* a loop is open; the last thread has left a closed loop */
-    /* number of pool threads waiting for `work`; 1: the caller waits for `done`; 1: the pool is
-     * being freed */
+    pthread_cond_t work, done; /* work: a loop is open, or the pool ends; done: the last thread has
+                                  left a closed loop */
+    /* n_asleep: number of pool threads that wait for `work`; caller_sleeps: 1 while the caller
+     * waits for `done`; is_ending: 1 once the pool is being freed */
     atomic_int n_asleep, caller_sleeps, is_ending;
     /* the pool's threads */
     unsigned n_forks; /* number of forks when the pool was made */
@@ -184,7 +187,7 @@ struct rw_pool {
     pthread_t *id;         /* [n_started] */
 };
 
-/* 1 inside a loop's body: a nested loop runs on the calling thread alone. */
+/* 1 inside a loop's body and during a poll: loops started there run on the calling thread alone. */
 static _Thread_local int in_loop;
 
 /* ---- processes and processors ---- */
@@ -203,7 +206,8 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, count_fork);
 }
 
-/* The limits are read from the system once, since a server may make a context for each request. */
+/* The files with the limits are read once, since a server may make a context for each request.
+ * rw_processors updates the other limits. */
 static struct rw_cpu_limits first_limits;
 
 static void find_limits(void)
@@ -227,9 +231,9 @@ int rw_poll_ms = 100;
 struct rw_watch {
     rw_poll_fn poll;
     void *user;
-    int (*stop)(void *user); /* set while the poll is held; NULL: not called */
+    int (*stop)(void *user); /* from rw_poll_hold; NULL: not called */
     void *stop_user;
-    int is_held;
+    int is_held;       /* 1: from rw_poll_hold to rw_poll_release */
     const char *stage; /* NULL: no stage is counted */
     uint64_t total;
     int of_loops; /* 1: rw_share_poll counts the work; 0: rw_stage_add does */
@@ -259,8 +263,9 @@ int rw_ctx_set_poll(struct rw_ctx *ctx, rw_poll_fn poll, void *user)
     return RW_OK;
 }
 
-/* Polls the caller, unless it has stopped the call already. Only the calling thread may call this.
- * If `poll` calls the library, its loops run on that thread alone. */
+/* Calls `poll` and `stop`, unless one of them has stopped the call already, or the last poll was
+ * less than rw_poll_ms ago. Only the calling thread may poll. If `poll` calls the library, the
+ * loops of that call run on this thread alone. */
 static void poll_caller(struct rw_watch *watch)
 {
     if ((!watch->poll && !watch->stop) || atomic_load(&watch->is_stopped))
@@ -283,8 +288,9 @@ int rw_poll_is_stopped(const struct rw_ctx *ctx)
     return ctx->watch && atomic_load(&ctx->watch->is_stopped);
 }
 
-/* Returns `status`, or RW_ERR_INTERRUPTED if the call was interrupted and `status` is not lower.
- * While the poll is held, an interruption counts only for loops with may_stop. */
+/* Returns RW_ERR_INTERRUPTED if the call was interrupted; otherwise, or if `status` is a lower
+ * code, returns `status`. Between rw_poll_hold and rw_poll_release, an interruption counts only for
+ * loops with may_stop. */
 static int status_after(struct rw_ctx *ctx, int status, int may_stop)
 {
     if (!rw_poll_is_stopped(ctx) || (ctx->watch->is_held && !may_stop) ||
@@ -363,8 +369,9 @@ static unsigned n_chunks(const struct rw_share *share)
     return share->n >= CHUNKS_PER_THREAD * (uint64_t)share->n_threads ? CHUNKS_PER_THREAD : 1;
 }
 
-/* Takes the next chunk. Thread t tries the ranges in the order t, t + 1, ..., so each thread begins
- * with its own range. */
+/* Takes the next chunk, number *chunk of range *run. Returns 0 when all are taken. Thread t tries
+ * the ranges in the order t, t + 1, ... and then 0, 1, ..., so each thread begins with its own
+ * range. */
 static int next_chunk(struct rw_share *share, uint64_t *run, unsigned *chunk)
 {
     const uint64_t all = (uint64_t)share->n_threads;
@@ -549,7 +556,7 @@ void rw_pool_free(struct rw_pool *pool)
 {
     if (!pool)
         return;
-    if (pool->n_forks == atomic_load(&n_forks)) { /* after a fork, the threads were the parent's */
+    if (pool->n_forks == atomic_load(&n_forks)) { /* otherwise only the parent has the threads */
         pthread_mutex_lock(&pool->mutex);
         atomic_store(&pool->is_ending, 1);
         pthread_cond_broadcast(&pool->work);

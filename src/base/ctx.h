@@ -1,8 +1,8 @@
 /* The foundation of the library: the context (last error, log callback, number of threads), and
  * functions that raise and forward errors. It also has loops shared by several threads, progress
- * and interruption, the floating-point environment, and conversion between numbers and text. For
- * messages, it has nearest words, UTF-8, and files recognised by their first bytes. Only one thread
- * at a time may use a context. */
+ * and interruption, the floating-point environment, conversion between numbers and text, lines
+ * written by several threads, and checksums. For messages, it has nearest words, UTF-8, and files
+ * recognised by their first bytes. Only one thread at a time may use a context. */
 #pragma once
 
 #include <fenv.h>
@@ -21,19 +21,19 @@ extern "C" {
 
 enum { RW_MESSAGE_BYTES = 4096 };
 struct rw_ctx {
-    char error[RW_MESSAGE_BYTES];
-    rw_log_fn log;          /* NULL: notes and warnings are dropped */
-    void *log_user;         /* borrowed for the life of the context */
-    int n_threads;          /* >= 1, resolved */
-    struct rw_watch *watch; /* NULL: the caller is not polled during a call; owned */
-    struct rw_pool *pool;   /* NULL: not used yet; owned */
+    char error[RW_MESSAGE_BYTES]; /* text of the last error */
+    rw_log_fn log;                /* NULL: notes and warnings are dropped */
+    void *log_user;               /* borrowed for the life of the context */
+    int n_threads;                /* number of threads, at least 1 ("all" is resolved) */
+    struct rw_watch *watch;       /* NULL: the caller is not polled during a call; owned */
+    struct rw_pool *pool;         /* NULL: not used yet; owned */
     /* How tables are read (io/data_format.h). NULL: the defaults; owned, freed by columns_free. */
     struct rw_table_columns *columns;
     void (*columns_free)(struct rw_table_columns *columns);
     const char *idle_param; /* during a warning: the parameter that it concerns, or NULL */
     int n_tables;           /* number of CSV and TSV files opened so far */
-    int stop_set;           /* validation set that stops the most recent training; 0: no early
-                               stopping */
+    int stop_set;           /* number of the validation set that stops the most recent training,
+                               from 1; 0: no early stopping */
     struct rw_spool *spool; /* io/input.h: pipes that are stored during a call, or NULL */
     struct rw_comm *comm;   /* comm/comm.h; NULL: one worker; borrowed */
 };
@@ -104,7 +104,8 @@ int rw_out_file_write(struct rw_ctx *ctx, struct rw_out_file *out, const void *b
 struct rw_share {
     int thread;    /* index below n_threads, for scratch memory; 0: the thread that called
                       rw_parallel */
-    int n_threads; /* as passed to rw_parallel; fewer threads may take part */
+    int n_threads; /* as passed to rw_parallel, or the number of chunks if that is less; fewer
+                      threads may take part */
     uint64_t n_taken, n, chunk; /* private to ctx.c, like the pool */
     struct rw_pool *pool;       /* NULL: the thread is alone */
     struct rw_watch *watch;     /* NULL: no progress is reported, and the caller cannot interrupt */
@@ -116,23 +117,25 @@ typedef int rw_share_fn(void *job, struct rw_share *share);
 
 /* Divides the items [0, n) among up to n_threads threads (at least 1), one of them the calling
  * thread. Each thread that takes part calls body(job, share) once. chunk: the number of items taken
- * at a time, in order. With chunk 0, the items are divided into n_threads equal ranges, each taken
- * in a few chunks. Thread t begins with range t, so repeated loops over the same documents find
- * them in the same processor caches. The function returns when all work is done: 0, or the lowest
- * status of any body. Writes made in the loop are visible after the return.
+ * at a time, in order. With chunk 0, the items are divided into n_threads ranges of nearly equal
+ * size, each taken in a few chunks. Thread t begins with range t, so repeated loops over the same
+ * documents find them in the same processor caches. The function returns when all work is done: 0,
+ * or the lowest status of any body, or RW_ERR_INTERRUPTED if the caller has interrupted the call
+ * and rw_poll_hold is not in effect. Writes made in the loop are visible after the return.
  *
- * Inside a body, or if ctx is NULL, the loop runs on the calling thread alone. A body may use
- * ctx->error (rw_fail) only under rw_share_lock. */
+ * Inside a body, during a poll, or if ctx is NULL, the loop runs on the calling thread alone. A
+ * body may use ctx->error (rw_fail) only under rw_share_lock. */
 int rw_parallel(struct rw_ctx *ctx, int n_threads, uint64_t n, uint64_t chunk, rw_share_fn *body,
                 void *job);
 /* Like rw_parallel, for loops that may take long. If the caller interrupts the call, the loop ends
- * between two items, or where a body calls rw_share_poll. The result is then incomplete, so the
+ * where the bodies call rw_share_next or rw_share_poll. The result is then incomplete, so the
  * status RW_ERR_INTERRUPTED must not be ignored. rw_parallel, in contrast, completes all items
  * before it returns that status. */
 int rw_parallel_long(struct rw_ctx *ctx, int n_threads, uint64_t n, uint64_t chunk,
                      rw_share_fn *body, void *job);
-/* Reports progress within long items: another n_done units of the stage's work are done. Returns 1
- * if the loop ends, so the body should return. `share` may be NULL. */
+/* Reports progress within long items: adds n_done to the work done in a stage that counts loops
+ * (rw_stage_begin). Returns 1 if an interruption ends the loop, so the body should return. `share`
+ * may be NULL. */
 int rw_share_poll(struct rw_share *share, uint64_t n_done);
 /* Takes the next items, [*begin, *end), at least one. Returns 0 when all items are taken, or if
  * an interruption ends the loop. */
@@ -147,22 +150,24 @@ void rw_share_add(struct rw_share *share, uint64_t *sum, uint64_t more);
 
 /* The least time between two polls, in milliseconds. Tests lower it. */
 extern int rw_poll_ms;
-/* Polls the caller, if enough time has passed; does nothing inside a loop. Returns
- * RW_ERR_INTERRUPTED if the call should end. */
+/* Polls the caller if the last poll was at least rw_poll_ms ago; does nothing inside a loop.
+ * Returns RW_ERR_INTERRUPTED if the call should end, which is never so while rw_poll_hold is in
+ * effect. */
 int rw_poll(struct rw_ctx *ctx);
-/* Starts counting a stage's work, until rw_stage_end. Work is counted by rw_share_poll (of_loops:
- * 1) or by rw_stage_add (0). Returns 1, to be passed to rw_stage_end. Returns 0 if this is part of
- * a stage that has already begun. Such a part is not counted separately. Returns 0 also if nothing
- * is polled, or inside a loop. */
+/* Starts counting the work of a stage of the call, until rw_stage_end. total: the amount of work,
+ * in whatever rw_share_poll (of_loops: 1) or rw_stage_add (of_loops: 0) counts. Returns 1, to be
+ * passed to rw_stage_end. Returns 0 if this is part of a stage that has already begun. Such a part
+ * is not counted separately. Returns 0 also if nothing is polled, or inside a loop. */
 int rw_stage_begin(struct rw_ctx *ctx, const char *stage, uint64_t total, int of_loops);
 void rw_stage_end(struct rw_ctx *ctx, int has_begun);
 /* Counts work. Any thread may call it. */
 void rw_stage_add(struct rw_ctx *ctx, uint64_t n_done);
 /* Until rw_poll_release, an interruption by the caller or by `stop` ends only loops started with
- * rw_parallel_long. All other work is completed. stop: polled after the caller; not 0:
- * interrupts the call. With stop NULL no loop ends either: the interruption is only recorded
- * (rw_poll_is_stopped). RW_ERR_MEMORY. */
+ * rw_parallel_long. All other work is completed. stop: polled after the caller; a result
+ * other than 0 interrupts the call. With stop NULL, an interruption ends no loop at all: it is only
+ * recorded (rw_poll_is_stopped). Fails if memory is short. */
 int rw_poll_hold(struct rw_ctx *ctx, int (*stop)(void *user), void *user);
+/* Ends rw_poll_hold, and forgets an interruption. Does nothing without a rw_poll_hold. */
 void rw_poll_release(struct rw_ctx *ctx);
 /* Returns 1 if the caller, or `stop`, has interrupted the call. Any thread may call it. */
 int rw_poll_is_stopped(const struct rw_ctx *ctx);
@@ -248,11 +253,11 @@ static inline void rw_fpenv_leave(const struct rw_fpenv *was)
 
 /* ---- text <-> number, independent of the locale ---- */
 
-/* Parses the float nearest to a decimal. The result is exactly strtof's under the default rounding
- * mode, but independent of the locale. Accepts an optional sign, digits, a decimal point and an
- * exponent (no inf, nan or hex). Returns the first byte not read, or NULL if there is no number at
- * `text`. A magnitude beyond float's range yields the largest finite float and sets *clamped to 1,
- * else to 0. -0 yields +0. */
+/* Parses [text, end) as the float nearest to a decimal. Apart from the cases below, the result is
+ * strtof's under the default rounding mode, but independent of the locale. Accepts an optional
+ * sign, digits, a decimal point and an exponent (no inf, nan or hex). Returns the first byte not
+ * read, or NULL if there is no number at `text`. A magnitude beyond float's range yields the
+ * largest finite float and sets *clamped to 1, else to 0. -0 yields +0. */
 const char *rw_number_parse(const char *text, const char *end, float *value, int *clamped);
 /* Like rw_number_parse, for double (scores, weights, gains). */
 const char *rw_number_parse_double(const char *text, const char *end, double *value, int *clamped);
@@ -276,22 +281,23 @@ const char *rw_number_digits(const char *text, uint64_t most, uint64_t *value);
 int rw_number_whole(const char *text, uint64_t most, uint64_t *value);
 
 /* Returns N of a device name "cuda:N", 0 for a name without a colon such as "cpu", or -1 for
- * another name or if N exceeds RW_MAX_DEVICE. *length: number of bytes before the colon. */
+ * another name or if N exceeds RW_MAX_DEVICE. *length: number of bytes before the colon, or of the
+ * whole name. */
 int rw_device_number(const char *device, size_t *length);
 
 /* ---- words: edit distances, for suggestions in messages (more in rankwood.h), and order ---- */
 
-/* Returns the number of letters to insert, delete, replace or swap with an adjacent one to get `b`
- * from `a` (Damerau's distance, each letter edited at most once). For words of more than 48 letters
- * it returns the longer length. */
+/* Returns the number of bytes to insert, delete, replace or swap with an adjacent one to get `b`
+ * from `a` (Damerau's distance, each byte edited at most once). If a word has more than 48 bytes,
+ * it returns the length of the longer one. */
 size_t rw_word_distance(const char *a, const char *b);
 /* Returns the word nearest to `mistaken`, however distant, and the first of several. `mistaken` may
  * have capitals, and '_' for '-'. words: [n_words], at least one, as rw_word_plain writes them. */
 const char *rw_word_nearest_always(const char *mistaken, const char *const *words, int n_words);
 /* Compares two texts by their bytes, for qsort and bsearch. a, b: of type const char *const *. */
 int rw_words_by_bytes(const void *a, const void *b);
-/* Copies a name in lower case with '-' for '_', truncated to `size` bytes. Returns the number of
- * bytes. */
+/* Copies a name in lower case with '-' for '_', truncated to `size` bytes with the final 0. Returns
+ * its length. */
 size_t rw_word_plain(const char *word, char *plain, size_t size);
 
 /* Returns the length in bytes of the well-formed UTF-8 character at `c` (RFC 3629: shortest form,
@@ -323,7 +329,8 @@ static inline int rw_utf8_is_control(const unsigned char *c)
 struct rw_out_file;
 /* Formats line i with its newline at `to`, and returns its number of bytes. */
 typedef size_t rw_line_fn(const void *user, uint64_t i, char *to);
-/* Writes the lines [0, n) in order, each of at most line_bytes. Memory use does not grow with n. */
+/* Writes the lines [0, n) in order, each of at most line_bytes. Memory use has a limit that does
+ * not depend on n. */
 int rw_lines_write(struct rw_ctx *ctx, struct rw_out_file *out, uint64_t n, size_t line_bytes,
                    rw_line_fn *line, const void *user);
 
@@ -353,7 +360,7 @@ struct rw_recognised {
     const char *packed_hint; /* replaces `hint` if the file was inside gzip; NULL: use `hint` */
     const char *from;        /* format name with which `import` reads it; NULL: `import` cannot */
     int is_model;            /* a file of Rankwood's that is a model */
-    int is_data;             /* data, or nearly data, that commands accept as DATA */
+    int is_data;             /* 1: data; commands may still reject its form as DATA */
 };
 
 /* Recognises a file by [line, end), its first line that is neither a comment nor a valid document.
@@ -365,7 +372,8 @@ struct rw_recognised rw_recognise(const char *line, const char *end);
  * is treated as a whole line. */
 struct rw_recognised rw_recognise_head(const char *head, const char *end);
 
-/* Writes the message for a file called `name`. `wrong` describes the error in its line. */
+/* Writes the message for a file called `name`. is_packed: 1: it was recognised inside gzip. wrong:
+ * describes the error in its line; used if kind->is_text is 1. message: [size]. */
 void rw_recognised_message(const struct rw_recognised *kind, const char *name, int is_packed,
                            const char *wrong, char *message, size_t size);
 /* Fails with RW_ERR_FORMAT and the message for a recognised file that is not a model. `expected` is

@@ -1,6 +1,6 @@
-/* exp, log2 and 2^x with reproducible results. They use plain IEEE operations in a fixed order, so
- * gcc, clang and nvcc compute identical bits if contraction is off. Results are not correctly
- * rounded; each function states its error. */
+/* Rounding, exp, log2 and 2^x with reproducible results. They use plain IEEE operations in a fixed
+ * order, so gcc, clang and nvcc compute identical bits if contraction is off. exp, log2 and 2^x are
+ * not correctly rounded; each function states its error. */
 #pragma once
 
 #include "base/bits.h"

@@ -30,7 +30,8 @@ static FILE *open_at(const char *root, const char *path)
     return n > 0 && (size_t)n < sizeof(whole) ? rw_system_fopen(whole, "r") : NULL;
 }
 
-/* Reads a line without its newline, truncated to `size`. */
+/* Reads a line without its newline, truncated to `size` bytes with the final 0. Returns 0 at the
+ * end of the file, or if `file` is NULL. */
 static int next_line(FILE *file, char *line, int size)
 {
     if (!file || !fgets(line, size, file))

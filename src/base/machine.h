@@ -18,7 +18,7 @@ enum { RW_LIMIT_PATH = 1024 };
 struct rw_cpu_limits {
     int online;   /* processors of the system */
     int affinity; /* processors that this process may run on; 0: unknown */
-    double quota; /* processors' worth of time that a group may use; 0: no limit */
+    double quota; /* smallest quota of this process's groups, in processors; 0: no limit */
     char quota_file[RW_LIMIT_PATH]; /* file with that quota, without `root`, or "" */
     int slurm;                      /* SLURM_CPUS_PER_TASK; 0: not set */
     int threads;      /* the smallest limit; a fraction of a quota counts as a thread; at least 1 */
@@ -26,16 +26,16 @@ struct rw_cpu_limits {
                          "SLURM_CPUS_PER_TASK" */
 };
 void rw_cpu_limits_find(const char *root, struct rw_cpu_limits *out);
-/* Updates affinity, Slurm and the result without reading files. These limits can change at any
- * time. */
+/* Updates `affinity`, `slurm`, `threads` and `from` without reading files, since affinity and
+ * Slurm's limit can change at any time. */
 void rw_cpu_limits_update(struct rw_cpu_limits *out);
 
 struct rw_memory_limits {
     uint64_t system_bytes;          /* memory of the system; 0: unknown */
-    uint64_t limit_bytes;           /* a group's limit, if below the system's; 0: no limit */
+    uint64_t limit_bytes;           /* smallest limit of a group, if below the system's; 0: none */
     char limit_file[RW_LIMIT_PATH]; /* file with that limit, without `root`, or "" */
     uint64_t free_bytes; /* memory available to this process now, at least 1; 0: unknown */
-    char free_file[RW_LIMIT_PATH]; /* file of the smallest limit; "": the system's */
+    char free_file[RW_LIMIT_PATH]; /* limit's file of the group that leaves least; "": none */
 };
 void rw_memory_limits_find(const char *root, struct rw_memory_limits *out);
 enum { RW_LIMIT_TEXT = RW_LIMIT_PATH + 128 };
@@ -66,14 +66,15 @@ enum rw_isa {
 #define RW_AVX512
 #endif
 
-/* A NAME_tmpl.c is compiled once per width and instruction set by src/meson.build. It gets
- * RW_TMPL_BITS if there are widths, RW_TMPL_AVX2 or RW_TMPL_AVX512 (neither: plain), and these
- * instructions for the whole file. RW_TMPL_NAME makes the names unique: name_plain_8, name_avx2_16.
+/* A NAME_tmpl.c is compiled by src/meson.build once per instruction set and, if its code depends on
+ * the number of bits of a code, per such number. It gets this number as RW_TMPL_BITS, RW_TMPL_AVX2
+ * or RW_TMPL_AVX512 (neither: plain), and these instructions for the whole file. RW_TMPL_NAME makes
+ * the names unique: name_plain_8, name_avx2_16.
  */
 #define RW_TMPL_JOINED(a, b) a##b
 #define RW_TMPL_JOIN(a, b)   RW_TMPL_JOINED(a, b)
 #define RW_TMPL_NAME(name)   RW_TMPL_JOIN(name, RW_TMPL_SUFFIX)
-/* A table of the variants, indexed by enum rw_isa, for templates without widths. */
+/* A table of the variants, indexed by enum rw_isa, for templates without RW_TMPL_BITS. */
 #if RW_HAS_X86
 #define RW_ISA_PATHS(name)                       \
     {                                            \
@@ -86,8 +87,8 @@ enum rw_isa {
     }
 #endif
 
-/* Returns the best instruction set that the processor has and RANKWOOD_ISA allows. It reads the
- * environment, so call it outside of loops. */
+/* Returns the best instruction set that the processor has and RANKWOOD_ISA allows, or that of
+ * rw_isa_force. It reads the environment, so call it outside of loops. */
 enum rw_isa rw_isa(void);
 /* Returns the best instruction set of this processor. */
 enum rw_isa rw_isa_most(void);

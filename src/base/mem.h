@@ -1,5 +1,6 @@
-/* Checked allocation. Every array of the library is allocated here, so sizes cannot overflow, and a
- * test can make any allocation fail. Memory is freed with rw_mem_free, which accepts NULL. */
+/* Checked allocation. The arrays of the library are allocated here (except those of a context and
+ * its threads), so sizes cannot overflow, and a test can make any allocation fail. Memory is freed
+ * with rw_mem_free, which accepts NULL. */
 #pragma once
 
 #include <stddef.h>
@@ -30,7 +31,8 @@ struct rw_arena {
 };
 /* Like rw_mem_new, in the arena. */
 int rw_arena_new(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t n, size_t size);
-/* Like rw_mem_grow, in the arena. Outgrown memory is freed with the arena. */
+/* Grows an array in the arena to at least n objects, if its capacity *room is less. Outgrown memory
+ * is freed with the arena. */
 int rw_arena_grow(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t *room, size_t n,
                   size_t size);
 /* Copies a text into the arena. */
@@ -52,9 +54,10 @@ enum { RW_MEM_LARGE = 1 << 17 };
  * mapping, so freeing it returns the memory to the system at once. written_soon: allocate all pages
  * in the call, which is cheaper than one by one. */
 int rw_mem_new_large(struct rw_ctx *ctx, void **out, size_t n_bytes, int written_soon);
-/* Returns a size for which freed memory returns to the system: n_bytes, or RW_MEM_LARGE if n_bytes
- * is between an eighth of RW_MEM_LARGE and RW_MEM_LARGE. If many threads use smaller blocks, the
- * allocator keeps freed memory. Pages of a mapping that are never written use no memory. */
+/* Returns the size to allocate for an array of n_bytes: RW_MEM_LARGE if n_bytes is from an eighth
+ * of it to all of it, so that freeing returns the memory to the system; otherwise n_bytes. If many
+ * threads use smaller blocks, the allocator keeps freed memory. Pages of a mapping that are never
+ * written use no memory. */
 static inline size_t rw_mem_large_room(size_t n_bytes)
 {
     const size_t large = RW_MEM_LARGE;

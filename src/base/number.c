@@ -4,7 +4,8 @@
  * product), each with a relative error of 2^-53, so the double is within 4 units in the last place
  * of the true value. It determines the nearest float, with two exceptions: it is that close to the
  * middle of two floats, or it is outside the normal floats. Only such texts use strtof in the C
- * locale. */
+ * locale. A double is computed with one rounding if digits and power of ten are small enough, and
+ * by strtod in the C locale otherwise. */
 #include "base/ctx.h"
 
 #include <float.h>
@@ -25,7 +26,7 @@ enum {
      * significant digits, that of two doubles 768. */
     FLOAT_DIGITS = 120,
     DOUBLE_DIGITS = 780,
-    PLAIN_LEAD = 9 /* integers of up to one digit more than this are shorter without an exponent */
+    PLAIN_LEAD = 9 /* numbers below 10^(this + 1) are written without a positive exponent */
 };
 
 #define EXPONENT_LIMIT INT64_C(100000000000000000)

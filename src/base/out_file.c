@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "base/system.h"
 
+/* PROBE: bytes that why_earlier writes. MOST_LIVE: size of the table of temporary files. NAME_ROOM:
+ * room for a path. N_NAMES: number of names that open_temporary tries. */
 enum { PROBE = 1 << 16, MOST_LIVE = 16, NAME_ROOM = 4352, N_NAMES = 100 };
 /* The longest file name, and the longest suffix that open_temporary adds to it: ".tmp-4194304-99".
  */
@@ -135,7 +137,7 @@ static size_t kept_bytes(const char *name, size_t added)
     return n;
 }
 
-/* Returns the same for a path: the bytes of its folder plus those kept of its name. */
+/* Like kept_bytes, for a path: returns the bytes of its folder plus those to keep of its name. */
 static int kept_of_path(const char *path, size_t added)
 {
     const char *name = name_in(path);
@@ -145,8 +147,9 @@ static int kept_of_path(const char *path, size_t added)
 /* ---- temporary files of processes that ended early ---- */
 
 /* Locks a temporary file. A file is locked while it is written, so one without a lock is
- * abandoned and may be removed. Returns 1 if we have the lock and the file still exists, 0 if
- * another process has the lock or removed the file, and -1 if the file system has no locks. */
+ * abandoned and may be removed. Returns 1 if this process now has the lock and the file still
+ * exists, 0 if another process has the lock or removed the file, and -1 if the file system has no
+ * locks. */
 static int lock_temporary(int fd)
 {
     struct stat info;
@@ -209,13 +212,13 @@ static void sweep_folder(const char *path)
 /* ---- opening ---- */
 
 /* Gives the new file the permissions of the file that it replaces and, if this process may change
- * owners (as root), its owner. */
+ * owners (as root), its owner and group; otherwise its group, if this process may do that. */
 static void take_owner_and_mode(int fd, const struct stat *replaced)
 {
     if ((replaced->st_uid != geteuid() || replaced->st_gid != getegid()) &&
         fchown(fd, replaced->st_uid, replaced->st_gid) != 0 &&
         fchown(fd, (uid_t)-1, replaced->st_gid) != 0)
-        errno = 0; /* in that case this process owns the file */
+        errno = 0; /* in that case owner and group are those of this process */
     if (fchmod(fd, replaced->st_mode & 0777) != 0)
         errno = 0; /* in that case the umask applies */
 }
@@ -358,8 +361,8 @@ static int why_earlier(const struct rw_out_file *out)
     return EIO;
 }
 
-/* Flushes everything to the disk and truncates reserved space beyond it. On failure errno is that
- * of the failed call. */
+/* Flushes the file's buffer. For a temporary file, also truncates reserved space beyond the end and
+ * flushes the file to the disk. On failure errno is that of the failed call. */
 static int flush_all(struct rw_out_file *out)
 {
     const int fd = fileno(out->file), earlier = ferror(out->file);

@@ -6,11 +6,12 @@
 
 #include <stdint.h>
 
-/* The stream of each use of random numbers. Uses with different streams draw independent numbers.
- * Uses with one stream and seed draw the same numbers: RW_STREAM_FOLD divides queries into folds
- * for cross-validation and into halves for pruning and feature selection. The timing run of
- * rw_lambda_pair_seconds borrows RW_STREAM_PAIRS with seed 1. bench/suite_codes.c has its own
- * generator. */
+/* The stream of each use of random numbers. Where an item contains a number / 4 and all four words
+ * are used, each word serves one of four consecutive numbers. Uses with different streams draw
+ * independent numbers. Uses with one stream and seed draw the same numbers: RW_STREAM_FOLD divides
+ * queries into folds for cross-validation and into halves for pruning and feature selection. The
+ * timing run of rw_lambda_pair_seconds borrows RW_STREAM_PAIRS with seed 1. bench/suite_codes.c has
+ * its own generator. */
 enum rw_stream {
     RW_STREAM_ROUND_LAMBDA = 0,   /* stochastic rounding of lambdas; item = document */
     RW_STREAM_ROUND_HESS = 1,     /* stochastic rounding of hessians (newton); item = document */

@@ -72,7 +72,7 @@ static inline long rw_system_affinity(void)
     return 0;
 }
 
-/* Returns the peak resident memory of this process in bytes. */
+/* Returns the peak resident memory of this process in bytes, or 0 if unknown. */
 static inline size_t rw_system_peak_bytes(void)
 {
     struct rusage usage;

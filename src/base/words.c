@@ -40,8 +40,8 @@ size_t rw_word_plain(const char *word, char *plain, size_t size)
     return n;
 }
 
-/* Returns the nearest word. must: 1 to return it at any distance. Otherwise returns NULL unless the
- * distance is plausible for a typo. */
+/* Returns the nearest word. must: 1: at any distance; 0: or NULL, unless the distance is plausible
+ * for a typo, or one word begins with the other. */
 static const char *find_nearest(const char *mistaken, const char *const *words, int n_words,
                                 int must)
 {
@@ -82,8 +82,9 @@ int rw_words_by_bytes(const void *a, const void *b)
 }
 
 enum {
-    PART_BYTES = 1 << 16, /* bytes that one thread formats at a time; fits its cache */
-    PARTS = 4             /* parts that each thread formats before they are written */
+    PART_BYTES = 1 << 16, /* bytes of a part, the lines that one thread formats at a time: fits its
+                             cache */
+    PARTS = 4 /* number of parts per thread that are formatted before they are written */
 };
 
 struct lines {

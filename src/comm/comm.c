@@ -1,5 +1,5 @@
-/* The communicator of a context: its opening, calls that check their results, and workers that are
- * threads of one process (comm/comm.h). */
+/* The communicator of a context (comm/comm.h): making one, the calls that communicate, failures,
+ * the library for workers connected through MPI, and workers that are threads of one process. */
 #include "comm/comm.h"
 
 #include <dlfcn.h>
@@ -103,8 +103,8 @@ static int status_of(struct rw_ctx *ctx, int result)
     return rw_comm_status(ctx, ctx->comm, result);
 }
 
-/* Starts a call that sends `bytes` bytes, which it counts. Fails if another worker is known to have
- * failed. The context's message is unchanged if it already gives the cause. */
+/* Starts a call that sends `bytes` bytes, and adds them to bytes_sent. Fails if the communicator
+ * has failed. The context's message is then unchanged if it already gives the cause. */
 static int begin_call(struct rw_ctx *ctx, size_t bytes)
 {
     struct rw_comm *comm = ctx->comm;
@@ -114,8 +114,8 @@ static int begin_call(struct rw_ctx *ctx, size_t bytes)
     return comm->knows_cause ? comm->failure : status_of(ctx, 1);
 }
 
-/* Returns 1 if nothing must be sent: there are no bytes, or this is the only worker, which receives
- * its own bytes. */
+/* If this is the only worker, copies its bytes from `send` to `recv`. Returns 1 if no communication
+ * is needed: this is the only worker, or there are no bytes. */
 static int copy_if_alone(const struct rw_ctx *ctx, const void *send, void *recv, size_t bytes)
 {
     if (is_alone(ctx) && bytes > 0)
@@ -136,7 +136,7 @@ int rw_comm_all_reduce(struct rw_ctx *ctx, void *buffer, size_t n, enum rw_comm_
 
 int rw_comm_max_doubles(struct rw_ctx *ctx, double *numbers, size_t n)
 {
-    _Static_assert(sizeof(double) == sizeof(uint64_t), "such doubles order as their bits do");
+    _Static_assert(sizeof(double) == sizeof(uint64_t), "a double has as many bits as a uint64_t");
     return rw_comm_max(ctx, (uint64_t *)(void *)numbers, n);
 }
 
@@ -253,7 +253,7 @@ int rw_comm_agree(struct rw_ctx *ctx, int status)
     RW_TRY(rw_comm_all_reduce(ctx, &failed, 1, RW_COMM_U32, RW_COMM_MIN));
     if (failed == UINT32_MAX)
         return status;
-    /* the other workers send zeros, so the sum over all workers is the message of one */
+    /* all workers but number `failed` send zeros, so the sum over all is the outcome of this one */
     struct outcome sent = {0};
     if (failed == (uint32_t)comm->worker) {
         sent.status = status;
@@ -343,8 +343,8 @@ static const char mpi_file[] = "rankwood_comm_mpi.so";
 
 enum { PATH_SIZE = 4096 };
 
-/* Finds the library near `file`, whose name is removed. It searches the file's folder and, in case
- * that is a library or program folder of an installation or a build, the folders related to it. */
+/* Finds the library near `file`, and truncates this path to its folder. Searches this folder and,
+ * in case it is a library or program folder of an installation or a build, folders next to it. */
 static int find_near(char *file, char *path, size_t size)
 {
     static const char *const beside[] = {"", "/rankwood", "/..", "/../" RW_LIBRARY_DIR "/rankwood"};
@@ -403,8 +403,8 @@ static int open_library(struct rw_ctx *ctx, rw_comm_module_fn **out)
 
 int rw_comm_launched(void)
 {
-    /* Open MPI; MPICH and Intel MPI; MVAPICH; srun. Only srun sets the last one: SLURM_NTASKS is
-     * also set in a batch script, which is one process. */
+    /* In this order, the variables of Open MPI, of MPICH and Intel MPI, of MVAPICH, and of srun.
+     * SLURM_NTASKS would not do: it is also set in a batch script, which is one process. */
     static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                             "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"};
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
@@ -416,8 +416,9 @@ int rw_comm_launched(void)
     return 1;
 }
 
-/* Detects srun with the wrong --mpi. It starts processes that cannot communicate, and all of them
- * would write the same model. */
+/* Fails if the launcher has started several processes that the library does not connect, as srun
+ * does with the wrong --mpi, and the mpirun of a different MPI. Each of them would train alone, and
+ * all would write the same model file. */
 static int check_meeting(struct rw_ctx *ctx, const struct rw_comm_module *met)
 {
     if (met->n_workers > 1 || rw_comm_launched() <= 1)
@@ -457,8 +458,9 @@ int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out)
 
 /* ---- workers that are threads of one process ----
  *
- * They read each other's buffers. A call has three steps with barriers between them: each worker
- * publishes its buffer, each worker computes its part, and all parts are complete. */
+ * These workers read each other's buffers; all_reduce also writes to them. A call has three steps
+ * with barriers between them: each worker publishes its buffer, each worker computes its part, and
+ * all parts are complete. */
 
 /* Number of checks before a waiting worker sleeps, some 50 to 150 microseconds. Between the calls
  * of a tree the other workers usually arrive sooner. */
@@ -469,12 +471,12 @@ struct group {
     int n_workers;
     int spins;             /* number of checks before a waiting worker sleeps */
     struct member *member; /* [n_workers] */
-    /* the barrier; all_came is also signalled when it breaks */
+    /* the barrier; all_came is signalled when all workers have arrived, and at is_broken */
     pthread_mutex_t mutex;
     pthread_cond_t all_came;
     int n_waiting;        /* number of workers that wait at the barrier */
     atomic_int is_broken; /* 1: a worker has failed or ended, so others must not wait for it */
-    atomic_uint turn;     /* number of times that all workers have met */
+    atomic_uint turn;     /* number of times that all workers have met at the barrier */
 };
 
 struct member {
@@ -543,7 +545,7 @@ static int thread_has_failed(void *user)
         }                                                                   \
     } while (0)
 
-/* Combines `own`, [n], into `out`, [n]. */
+/* Combines each element of `own` with that of `out`, and stores it there. own, out: [n]. */
 static void combine(void *out, const void *own, size_t n, enum rw_comm_type type,
                     enum rw_comm_op op)
 {
@@ -553,7 +555,7 @@ static void combine(void *out, const void *own, size_t n, enum rw_comm_type type
         COMBINE(uint32_t);
 }
 
-/* Combines the elements [first, first + n) of all workers' buffers into out, [n]. */
+/* Combines the elements [first, first + n) of all workers' buffers. out: [n], the results. */
 static void reduce(const struct group *group, size_t first, size_t n, enum rw_comm_type type,
                    enum rw_comm_op op, void *out)
 {
@@ -693,7 +695,8 @@ static int start_members(struct group *group, struct rw_ctx *ctx)
 
 /* Returns the status to report, with its message in ctx: that of the failed worker with the lowest
  * number among those that know the cause, since the others failed as a consequence. If no failed
- * worker knows it, that of the lowest failed one. RW_OK: no worker has failed. */
+ * worker knows the cause, that of the failed worker with the lowest number. Returns RW_OK if no
+ * worker has failed. */
 static int find_failure(const struct group *group, struct rw_ctx *ctx)
 {
     const struct member *found = NULL;

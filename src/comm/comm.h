@@ -1,12 +1,12 @@
 /* Communication among workers: sums and exchanges over all of them. A worker is a thread or a
  * process that runs the whole program on its shard of the data. Its context holds its communicator
- * (rw_ctx_set_comm). Without one, all functions here return at once with the result for a single
- * worker.
+ * (rw_ctx_set_comm). Without a communicator, functions that communicate return at once with the
+ * result for a single worker.
  *
- * Every worker makes the same calls in the same order. Sizes are the same on all workers, except
- * those of rw_comm_all_gatherv and rw_comm_exchange. A worker that detects an error keeps it until
- * all workers call rw_comm_agree, so one message ends all of them. A failure that cannot wait that
- * long (rw_comm_give_up) makes the other workers' calls fail.
+ * Every worker makes the same calls in the same order. The sizes that a call passes are the same on
+ * all workers, except with rw_comm_all_gatherv and rw_comm_exchange. A worker that detects an error
+ * keeps it until all workers call rw_comm_agree, so that all of them end with the same message. A
+ * failure that cannot wait that long (rw_comm_give_up) makes the other workers' calls fail.
  *
  * To add a transport, implement a struct rw_comm_functions (rankwood.h) like thread_functions in
  * comm.c. The transport may also be a separate library with a struct rw_comm_module (below), which
@@ -26,15 +26,16 @@ struct rw_comm {
     struct rw_comm_functions functions;
     void *user; /* argument of the functions; owned if `close` is set */
     /* Called by rw_comm_free, unless NULL. exit_status: 0, or the exit status of this process if a
-     * failure may be unknown to other workers. `close` must then end them, and their launcher must
-     * report this status. */
+     * failure may be unknown to other workers. If it is not 0, `close` must end them, and their
+     * launcher must report this status. */
     void (*close)(void *user, int exit_status);
     int worker, n_workers; /* this worker's number, from 0; number of workers */
-    int local_worker;      /* this worker's number among those of the same machine, from 0 */
-    int has_failed;        /* 1: a call or a worker has failed; further calls fail at once */
-    int knows_cause;       /* 1: the context's message says which worker failed, and why */
-    int all_know;          /* 1: all workers know that message */
-    int failure;           /* if has_failed: the status of the failure, below 0 */
+    int local_worker; /* number among the workers of the same machine, from 0; `worker` if unknown
+                       */
+    int has_failed;   /* 1: a call or a worker has failed; further calls fail at once */
+    int knows_cause;  /* 1: the context's message says which worker failed, and why */
+    int all_know;     /* 1: all workers know that message */
+    int failure;      /* if has_failed: the status of the failure, below 0 */
     /* bytes sent by this worker: see rw_comm_bytes_sent */
     uint64_t bytes_sent;
 };
@@ -72,9 +73,9 @@ static inline uint64_t rw_comm_bytes_sent(const struct rw_ctx *ctx)
     return ctx->comm ? ctx->comm->bytes_sent : 0;
 }
 
-/* Combines the workers' buffers, [n], element by element, and stores the sum, minimum or maximum in
- * each of them. Sums wrap modulo 2^32 or 2^64, so signed integers can be summed as unsigned ones.
- */
+/* Combines the workers' buffers element by element, and stores the sums, minima or maxima in each
+ * of them. Sums wrap modulo 2^32 or 2^64, so signed integers can be summed as unsigned ones.
+ * buffer: [n]. */
 int rw_comm_all_reduce(struct rw_ctx *ctx, void *buffer, size_t n, enum rw_comm_type type,
                        enum rw_comm_op op);
 static inline int rw_comm_sum(struct rw_ctx *ctx, uint64_t *buffer, size_t n)
@@ -99,8 +100,8 @@ int rw_comm_all_gather(struct rw_ctx *ctx, const void *send, void *recv, size_t 
 int rw_comm_all_gatherv(struct rw_ctx *ctx, const void *send, size_t bytes, void **out,
                         size_t **begin);
 /* Sends bytes to every worker and receives bytes from every worker. Both send and *out are ordered
- * by worker: worker r receives send[send_begin[r]] to send[send_begin[r + 1]]. The array send_begin
- * has n_workers + 1 elements. For *out and *begin see rw_comm_all_gatherv. */
+ * by worker: worker r receives the bytes of `send` from send_begin[r] to before send_begin[r + 1].
+ * send_begin: [n_workers + 1]; send_begin[0] is 0. For *out and *begin see rw_comm_all_gatherv. */
 int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_begin, void **out,
                      size_t **begin);
 
@@ -112,15 +113,17 @@ int rw_comm_exchange(struct rw_ctx *ctx, const void *send, const size_t *send_be
 int rw_comm_agree(struct rw_ctx *ctx, int status);
 /* Reports a failure without waiting for rw_comm_agree. Other workers' calls fail from now on, if
  * the transport has an `abort`; otherwise once rw_comm_free ends these workers. Does nothing if
- * status is not below 0, or if this communicator has already failed. Returns `status`. */
+ * status is not below 0, if there is one worker, or if this communicator has already failed. If
+ * the transport knows that another worker failed first, marks only this communicator as failed.
+ * Returns `status`. */
 int rw_comm_give_up(struct rw_ctx *ctx, int status);
 
-/* Reports that the data sent by another worker is invalid. `what` names it, such as "names of
+/* Sets the message that another worker sent invalid data. `what` names the data, such as "names of
  * features". Returns RW_ERR_MACHINE. */
 int rw_comm_nonsense(struct rw_ctx *ctx, const char *what);
 
-/* Finds a text terminated by 0 in n bytes sent by another worker. The text follows `head` bytes
- * from `at` on. Returns the offset after the text, or 0 if it is not terminated. */
+/* Finds a text in n bytes sent by another worker. The text begins `head` bytes after offset `at`
+ * (at most n) and ends with a byte 0. Returns the offset after this byte, or 0 if it is missing. */
 static inline size_t rw_received_end(const char *bytes, size_t n, size_t at, size_t head)
 {
     const char *end =
@@ -133,18 +136,20 @@ static inline size_t rw_received_end(const char *bytes, size_t n, size_t at, siz
 int rw_comm_status(struct rw_ctx *ctx, struct rw_comm *comm, int result);
 
 /* Returns 1 if this communicator has failed, or if the transport knows without communication that
- * another worker has. */
+ * another worker has failed. Returns 0 if there is one worker. */
 int rw_comm_has_failed(const struct rw_ctx *ctx);
 
-/* Sums the workers' `own` over the workers before this one, to *before, and over all workers, to
- * *all. Fails with RW_ERR_MACHINE if the sum exceeds PTRDIFF_MAX. */
+/* Adds up the numbers `own` of the workers. *before: the sum over the workers with lower numbers
+ * than this one; *all: the sum over all workers. Fails with RW_ERR_MACHINE if the sum over all
+ * exceeds PTRDIFF_MAX. */
 int rw_comm_before(struct rw_ctx *ctx, uint64_t own, uint64_t *before, uint64_t *all);
 
 /* Returns the number of workers that the launcher of this process started, according to the
- * environment; 1: no launcher. */
+ * environment; 1: a single one, or no known launcher. */
 int rw_comm_launched(void);
-/* Finds the library of the MPI communicator, in the same places as rw_comm_open. Returns 0 if it is
- * not found. A path from RANKWOOD_COMM_MPI is not checked. */
+/* Finds the library of the MPI communicator that rw_comm_open would open. Returns 1 and its path,
+ * or 0 if it is not found or `path`, [size], is too small. A path from the environment variable
+ * RANKWOOD_COMM_MPI is returned even if there is no such file. */
 int rw_comm_find(char *path, size_t size);
 
 /* ---- the interface of a transport library, which rw_comm_open opens at run time ----

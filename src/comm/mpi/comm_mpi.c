@@ -26,11 +26,12 @@ enum { PART = RW_MPI_PART, PARTS = 8, WINDOW = PART * PARTS };
 struct mpi {
     MPI_Comm comm;
     int worker, n_workers;
-    char *window; /* [WINDOW] elements received, which are then added to sums; owned */
+    char *window; /* [WINDOW] bytes: received elements, which are then added to sums; owned */
 };
 
-/* Number of communicators that are open or that failed. While there are any, MPI must not be
- * finalised: other workers may wait for this one, and their launcher ends them when it exits. */
+/* Number of communicators that were opened and not closed, for example after a failure. While there
+ * are any, MPI must not be finalised: other workers may wait for this process, and the launcher
+ * ends them when this process exits. */
 static int n_open;
 
 /* ---- waiting ---- */
@@ -86,7 +87,8 @@ static size_t lesser(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Sends up to a window to one worker while receiving one from another. Both know the sizes. */
+/* Sends up to WINDOW bytes to one worker while it receives as many from another. Sender and
+ * receiver know the size of each message. */
 static int swap_window(const struct mpi *mpi, int to, const char *send, size_t n_send, int from,
                        char *recv, size_t n_recv)
 {
