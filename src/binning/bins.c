@@ -1,5 +1,6 @@
-/* Codes from values: binning a data set on the host, joining the bins of several chunks, and
- * binned data sets (binning/bins.h). */
+/* Codes from values: coding a data set with given thresholds, turning intervals into codes, joining
+ * the bins of several chunks, counting codes, and the functions of struct rw_binned
+ * (binning/bins.h). */
 #include "binning/bins.h"
 
 /* The mapping of a feature's values to codes. */
@@ -142,8 +143,8 @@ struct code_job {
     const struct rw_cuts *cuts;
     const struct rw_cut_rule *rule;
     enum rw_isa isa;
-    struct rw_codes *codes; /* code_some writes it: [n_features] codes */
-    uint32_t *n;            /* count_some writes it: [n_features] rw_codes.n of each feature */
+    struct rw_codes *codes; /* [n_features] written by code_some */
+    uint32_t *n;            /* [n_features] rw_codes.n of each feature, written by count_some */
 };
 
 static int code_some(void *user, struct rw_share *share)
@@ -178,8 +179,8 @@ int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw
 
 /* Turns the n interval indices in *code, with `width` bytes each, into codes with `bytes` bytes. If
  * the codes equal the indices, *code stays as it is. Otherwise two intervals could not be separated
- * by a float, or `width` differs from `bytes`. count: number of documents, on entry per interval,
- * then missing values; on return per code. */
+ * by a float, or `width` differs from `bytes`. count: on entry the documents in each interval, then
+ * those with a missing value; on return those with each code. */
 static int map_intervals(const struct rw_cut_intervals *intervals,
                          const struct rw_feature_cuts *found, uint32_t n, size_t width,
                          size_t bytes, uint32_t *count, void **code)

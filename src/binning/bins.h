@@ -1,6 +1,7 @@
 /* Binning: bin boundaries, thresholds and codes of features.
  *
- * Each category of a categorical feature is a bin. The boundaries of any other feature follow from
+ * The bins of a feature's values are its value bins; missing values can have an extra code. Each
+ * category of a categorical feature is a value bin. The boundaries of any other feature follow from
  * its sampled values. Missing values are ignored; an absent value counts as 0 unless absent means
  * missing. If at most `bins` values are distinct, there is a boundary between any two neighbours.
  * Otherwise the n sampled values are sorted and numbered from 0. Each run of equal values that
@@ -59,12 +60,13 @@ struct rw_cuts {
     uint32_t n_features;   /* number of features that can be split; only these have codes */
     uint32_t *feature;     /* [n_features] feature ids, ascending */
     uint64_t *offset;      /* [n_features + 1] offset of a feature's value bins in `cut` */
-    float *cut;            /* threshold above each value bin; a feature's last one is FLT_MAX */
+    float *cut;            /* [offset[n_features]] threshold above each value bin; a feature's last
+                              one is FLT_MAX */
     uint8_t *has_missing;  /* [n_features] 1: the training set has missing values of the feature */
     uint8_t *by_category;  /* [n_features] 1: categorical, each bin is a category; NULL: no
                               feature is */
-    /* numbers of excluded features: n_constant have one code only, n_few are excluded by min_docs,
-     * n_ignored by `ignore` */
+    /* numbers of excluded features. n_constant: all documents have one code; n_few: excluded by
+     * min_docs; n_ignored: by `ignore` */
     uint32_t n_constant, n_few, n_ignored;
 };
 
@@ -137,8 +139,9 @@ static inline struct rw_special_codes rw_cuts_special(const struct rw_cuts *cuts
 
 /* ---- the binned matrix ----
  *
- * It replaces each value by a small code per (document, feature). The code is the value's bin index
- * (value <= cut[bin]). A missing value has the number of value bins as its code if the training set
+ * It replaces each value by a small code per (document, feature). The code is the value's bin
+ * index, that of the first bin with value <= cut[bin], or of the last bin if there is none (for
+ * +infinity). A missing value has the number of value bins as its code if the training set
  * has missing values of this feature. Otherwise it has the code of 0, or that of a
  * categorical feature's last bin. An absent value has the code of a missing value if absent means
  * missing, otherwise that of 0. */
@@ -169,12 +172,13 @@ enum { RW_SPARSE_SHARE = 8 };
  * own `cuts`. If owns_cuts is 0, `cuts` must outlive the bins. */
 int rw_bins_make(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_cuts *cuts,
                  const struct rw_cut_rule *rule, int owns_cuts, struct rw_bins **out);
-/* Computes the data set's own thresholds (rw_cuts_make), which the bins own, and its codes,
- * together. */
+/* Computes the thresholds of a training set, as rw_cuts_make does, and its codes in one pass. The
+ * bins own the thresholds. */
 int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                           const struct rw_cut_rule *rule, struct rw_bins **out);
-/* Joins the bins of a data set's chunks, all coded with `cuts`, which must outlive the result.
- * Frees each feature's codes in the chunks as soon as the result holds them. */
+/* Joins the bins of a data set's chunks (parts of its documents, in order), all coded with `cuts`,
+ * which must outlive the result. Frees each feature's codes in the chunks as soon as the result
+ * holds them. chunk: [n_chunks] */
 int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **chunk, uint32_t n_chunks,
                  struct rw_cuts *cuts, const struct rw_cut_rule *rule, struct rw_bins **out);
 void rw_bins_free(struct rw_bins *bins);
@@ -203,7 +207,7 @@ static inline size_t rw_cuts_code_bytes(const struct rw_cuts *cuts, uint32_t f)
     return rw_bytes_of_codes(rw_cuts_n_codes(cuts, f));
 }
 
-/* Returns the bytes of a feature's codes with n entries. */
+/* Returns the memory of a feature's codes in bytes. n: rw_codes.n, so n_docs if they are dense. */
 static inline uint64_t rw_codes_bytes(const struct rw_cuts *cuts, uint32_t f, uint32_t n,
                                       uint32_t n_docs)
 {
@@ -274,21 +278,23 @@ void rw_binned_release(struct rw_binned *binned);
 
 /* ---- the codes of a table in memory ----
  *
- * Only labels, query offsets and query ids are copied. In most tables a feature's values are not
- * contiguous in document order, so dense columns are read several at a time. A first pass reads
- * the sampled documents, which determine the boundaries. A second pass reads all documents in
+ * The values are not copied as a whole. In most tables a feature's values are not contiguous in
+ * document order, so dense columns are read several at a time. A first pass over these columns
+ * reads the sampled documents, which determine the boundaries. A second pass reads all documents in
  * blocks and finds their bin indices. Each sparse column is read once, as a whole. The codes are
  * those of rw_bins_make_training. */
-/* Computes the codes. rule->ignore must be NULL and *out zeroed. Release *out even on failure.
- * Errors are those of rw_dataset_from_table. */
+/* Computes the codes, and copies labels, query offsets and query ids. rule->ignore must be NULL and
+ * *out zeroed. Release *out even on failure. Errors are those of rw_dataset_from_table. */
 int rw_table_codes(struct rw_ctx *ctx, const struct rw_table *table, const struct rw_cut_rule *rule,
                    struct rw_binned *out);
 
 /* ---- finding thresholds ----
  *
  * The host and a device each pass over the values in their own way, and return the intervals of
- * each column. An interval is a range of values between two boundaries, and becomes a bin. The
- * steps that do not need values are shared: they turn intervals into thresholds (cuts.c). */
+ * each column. An interval is a range of values between two neighbouring boundaries, or below the
+ * first or from the last one on. It becomes a bin, together with the next interval if no float
+ * separates their values. The steps that do not need values are shared: they turn intervals into
+ * thresholds (cuts.c). */
 
 /* The documents whose values determine the ranks. */
 struct rw_cut_sample {
@@ -303,16 +309,17 @@ int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
                        const struct rw_dataset *dataset);
 void rw_cut_sample_release(struct rw_cut_sample *sample);
 
-/* Statistics of a feature's values between its boundaries, as keys (base/bits.h). Interval k holds
- * the values from bound[k - 1] on that are below bound[k]. */
+/* Statistics of a feature's values between its boundaries. Values are stored as keys (integers in
+ * the same order, base/bits.h). Interval k holds the values from bound[k - 1] on that are below
+ * bound[k]; there are n_bounds + 1 intervals. */
 struct rw_cut_intervals {
     uint32_t n_bounds, n_missing;      /* number of boundaries, of documents with a missing value */
     int by_category;                   /* 1: each interval is a category, even without documents */
     uint32_t bound[RW_MAX_BOUNDS + 1]; /* [n_bounds] ascending keys */
-    uint32_t below[RW_MAX_BOUNDS + 2]; /* largest key of each interval; may be unset for the last
-                                          one */
+    uint32_t below[RW_MAX_BOUNDS + 2]; /* largest key of each interval; that of the last one is
+                                          needed only for codes (rw_codes_of_intervals) */
     uint32_t count[RW_MAX_BOUNDS + 3]; /* documents in each interval, then those with a missing
-                                          value */
+                                          value (without absent ones, if n_missing is set) */
 };
 
 /* The result for one feature. */
@@ -331,7 +338,8 @@ struct rw_cut_finder {
     const struct rw_dataset *dataset; /* borrowed */
     const struct rw_cut_rule *rule;   /* borrowed */
     struct rw_cut_sample sample;
-    struct rw_feature_cuts *found; /* [n_columns] zeroed; it and its thresholds are owned */
+    struct rw_feature_cuts *found; /* [n_columns] initially zeroed; it and its thresholds are
+                                      owned */
 };
 /* Initialises *finder. Release it even on failure. All workers call it. */
 int rw_cut_finder_init(struct rw_ctx *ctx, struct rw_cut_finder *finder,
@@ -348,7 +356,8 @@ int rw_cuts_make_by(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                     const struct rw_cut_rule *rule, rw_cuts_find_fn *find, void *user,
                     struct rw_cuts **out);
 
-/* Returns 1 if the result does not depend on the values; out->reason is the reason. */
+/* Returns 1 if the feature is excluded whatever its values are, and sets out->reason. It reads only
+ * the column's feature and n, and whether `row` is NULL. */
 int rw_cuts_decided(const struct rw_column *column, const struct rw_cut_rule *rule,
                     struct rw_feature_cuts *out);
 /* Turns intervals into thresholds. The intervals' counts become those of the bins. */
@@ -400,8 +409,9 @@ struct rw_cut_part {
     uint32_t n_zeros; /* documents with value 0 that are not in the column */
 };
 /* Finds the boundaries of one feature: writes by_category, n_bounds and bound. A boundary is the
- * smallest value on its right. parts: [n_parts], together the whole sample; a single one if
- * sample->in is not NULL. Their values may be in scratch->picked. */
+ * smallest value on its right. The parts together are the whole sample, but if sample->in is not
+ * NULL, there is one part with all documents. Their values may be in scratch->picked. parts:
+ * [n_parts] */
 void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *parts, uint32_t n_parts,
                    const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
                    struct rw_rank_scratch *scratch, struct rw_cut_intervals *intervals);
@@ -448,8 +458,9 @@ static inline uint32_t rw_zero_at(const uint32_t *bound, uint32_t n_bounds)
 void rw_code_search_init(struct rw_code_search *search, const uint32_t *bound, uint32_t n_bounds,
                          int absent_missing, uint32_t missing);
 
-/* Writes positions: [n], uint8_t or uint16_t by `bytes`. most: NULL, or [n_bounds + 1] ordered
- * numbers, each raised to the largest value at that position. */
+/* Writes the positions of n values. positions: [n] uint8_t if `bytes` is 1, uint16_t if it is 2;
+ * most: NULL, or [n_bounds + 1] numbers (rw_ordered_of_key), each raised to the largest value at
+ * that position. */
 void rw_code_search_run(enum rw_isa isa, const struct rw_code_search *search, const float *value,
                         size_t n, size_t bytes, void *positions, int32_t *most);
 /* Adds the number of occurrences of each position to counts: [n_positions]. */

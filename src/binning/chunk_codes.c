@@ -22,8 +22,9 @@ struct at_work {
     int32_t *most;         /* largest value of each interval of this feature */
 };
 
-/* Returns a held column with its values. They are in the chunk's block if it stores rows and
- * floats, otherwise in s->line. Without rows, the column is dense. */
+/* Returns the column of the current feature's held documents. If held->has_rows, it is sparse, and
+ * its values are in the chunk's block if that stores floats, otherwise in s->line. If not, it is
+ * dense, with values in s->line; RW_ABSENT_BITS marks a document without the feature. */
 static struct rw_column unpacked(const struct at_work *w, const struct rw_held *held)
 {
     struct rw_chunk_scratch *s = w->s;
@@ -104,8 +105,9 @@ static uint32_t list_few(const struct at_work *w, uint32_t *row, void *intervals
     return n;
 }
 
-/* Writes the list of list_few from s->new_interval, which has the intervals of all documents of the
- * chunk. row, intervals: room for all documents of the chunk. Returns the number listed. */
+/* Writes the same list as list_few, but from s->new_interval, which has the intervals of all
+ * documents of the chunk. row, intervals: room for all documents of the chunk. Returns the number
+ * of listed documents. */
 static uint32_t list_others(const struct at_work *w, uint32_t *row, void *intervals)
 {
     uint32_t n = 0;
@@ -237,8 +239,8 @@ struct join {
     struct rw_feature_cuts *found; /* [n_columns] its thresholds are owned */
     struct rw_codes *codes;        /* [n_columns] owned */
     uint64_t *count_at; /* [n_columns + 1] where a column's numbers begin in `own` and `count` */
-    /* [count_at[n_columns]] own: this worker's documents in each interval of a column, then those
-     * with a missing value; count: the sums of `own` over all workers */
+    /* Both have [count_at[n_columns]] elements. own: for each column, this worker's documents in
+     * each interval, then those with a missing value; count: the sums of `own` over all workers */
     uint32_t *own, *count;
 };
 
@@ -331,8 +333,8 @@ static int join_parts(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Joins some chunks at a time, with a range of columns per thread, and then releases them. Chunks
- * and columns are thus never both in memory as a whole. */
+/* Joins the lists of some chunks at a time, with a range of columns per thread, and then releases
+ * these chunks. All lists and all joined columns are thus never in memory together. */
 static void join_chunks(const struct join *join)
 {
     enum { AT_A_TIME = 16, PARTS = 4 };
@@ -400,7 +402,7 @@ static int end_column(const struct join *join, uint32_t c)
     uint32_t none;
     column.row = column.n < chunks->sample->n_all_docs
                      ? &none
-                     : NULL; /* the result depends only on whether it is sparse or dense */
+                     : NULL; /* rw_cuts_decided only compares `row` with NULL */
     if (rw_cuts_decided(&column, &chunks->rule, &join->found[c]))
         return RW_OK;
     column.n = n_entries(chunks, feature);

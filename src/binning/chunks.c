@@ -1,5 +1,6 @@
-/* Holds the values of the sampled documents until they have determined the boundaries. chunks.h
- * explains the method. */
+/* Holds the values of the sampled documents until they have determined the boundaries: packs them,
+ * sends them to the workers that find boundaries, and plans how each feature's intervals will be
+ * stored. Also sorts a builder's entries by feature. chunks.h explains the method. */
 #include "binning/chunks.h"
 
 #include "comm/comm.h"
@@ -88,8 +89,8 @@ int rw_chunks_init(struct rw_ctx *ctx, struct rw_chunks *chunks, const struct rw
 /* ---- packing values without the most frequent one ---- */
 
 #if RW_HAS_X86
-/* Packs from the front. Returns how many values it processed, and in *n_out how many of them it
- * stored. */
+/* Packs values from the front, 16 at a time. Returns how many values it processed, and in *n_out
+ * how many of these it stored. */
 RW_AVX512 static uint32_t pack_avx512(const float *value, uint32_t n, uint32_t rest, uint8_t *bits,
                                       float *out, uint32_t *n_out)
 {
@@ -107,6 +108,8 @@ RW_AVX512 static uint32_t pack_avx512(const float *value, uint32_t n, uint32_t r
     return i;
 }
 
+/* Unpacks values from the front. Returns how many values it wrote, and in *n_in how many of these
+ * were packed. */
 RW_AVX512 static uint32_t unpack_avx512(const float *packed, const uint8_t *bits, uint32_t n,
                                         uint32_t rest, float *out, uint32_t *n_in)
 {
@@ -193,8 +196,8 @@ static void sort_rows(const struct rw_chunk_scratch *s, const uint16_t *feature,
     }
 }
 
-/* Computes where each feature's entries begin. s->next: first the number of its entries, then the
- * index of the first one. */
+/* Computes where each feature's entries begin. s->next: on entry the number of entries of each
+ * feature; on return the index of the feature's first entry. */
 static int make_begins(struct rw_chunk_scratch *s, uint32_t n_ids)
 {
     uint32_t at = 0;
@@ -262,7 +265,7 @@ int rw_chunks_stage(struct rw_chunks *chunks, int thread, const uint32_t *featur
 
 /* ---- held values ---- */
 
-/* Returns the bytes per value: 1 or 2 if all values are integers that fit. */
+/* Returns the bytes per value: 1 or 2 if all values are integers that fit, otherwise 4. */
 static uint8_t width_of(const float *value, uint32_t n)
 {
     enum { TOGETHER = 64 };
@@ -402,8 +405,8 @@ struct held_at {
     uint32_t chunk, held;
 };
 /* The values of the sampled documents, feature by feature: either this worker's, with an element of
- * `at` for each chunk that has the feature, or those of all workers, with an element of `other` for
- * each worker that has it. */
+ * `at` for each chunk that has the feature, or those of all workers for one group of features
+ * (HELD_GROUPS), with an element of `other` for each worker that has the feature. */
 struct all_held {
     struct rw_chunks *chunks;
     struct held_at *at; /* NULL if `other` is used; owned */
@@ -566,6 +569,7 @@ static int find_bounds(struct all_held *all)
 
 /* ---- exchange among workers: worker f mod n_workers processes feature f ---- */
 
+/* Number of groups of features; feature f is in group f / n_workers mod HELD_GROUPS. */
 enum { HELD_GROUPS = 16 };
 
 /* The header of a feature's held values in a message; the values follow. */
@@ -573,8 +577,8 @@ struct held_header {
     uint32_t feature, n_values, n_zeros;
 };
 
-/* Writes the held values of the features in `group` that worker r processes, unless `to` is NULL.
- * Returns their number of bytes. */
+/* Writes the held values of the features in `group` that worker r processes, each feature after its
+ * header, unless `to` is NULL. Returns the number of bytes. */
 static size_t write_held(const struct all_held *own, uint32_t r, uint32_t n_workers, uint32_t group,
                          char *to)
 {
@@ -619,8 +623,8 @@ static int pack_held(const struct all_held *own, uint32_t group, void **send, si
     return RW_OK;
 }
 
-/* Checks that the workers together hold no more values of a feature than they have sampled
- * documents, since memory is allocated for that many. */
+/* Checks that the workers together hold no more values of a feature, with zeros, than they have
+ * sampled documents, since memory is allocated for that many. */
 static int check_held(const struct all_held *all)
 {
     for (uint32_t f = 0; f < RW_FEATURE_IDS; f++) {

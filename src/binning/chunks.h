@@ -1,18 +1,21 @@
 /* Binning of a data set whose values are never in memory as a whole.
  *
- * The documents arrive in chunks, and each chunk is read twice. The first time, only the values of
- * the sampled documents are held until they have determined the boundaries. They are packed: either
- * zeros or absent values are not stored, whichever are more frequent. The second time, the other
- * documents are read. Each value then becomes the index of its interval between boundaries, in one
- * or two bytes. A feature's indices are stored in a full column, which has one for each document of
- * all chunks. If fewer than one in RW_SPARSE_SHARE sampled documents may have a value that differs
- * from an absent one's, each chunk stores a list of the documents with another interval instead.
+ * The documents arrive in chunks, and each chunk is read twice. Its values arrive in a builder
+ * (struct rw_builder), or in scratch memory if all documents have the same features
+ * (rw_chunks_stage). The first time, only the values of the sampled documents are held until they
+ * have determined the boundaries. They are packed: either zeros or absent values are not stored,
+ * whichever are more frequent. The second time, the other documents are read. Each value then
+ * becomes the index of its interval between boundaries, in one or two bytes. A feature has either a
+ * full column with the index of every document of all chunks, or a list per chunk. It has lists if
+ * fewer than one in RW_SPARSE_SHARE of this worker's sampled documents may have a value that
+ * differs from an absent one's. A list has the documents whose interval is not that of an absent
+ * value.
  *
  * The largest value of every interval is recorded. When all chunks are done, these values determine
  * the thresholds, and intervals become codes. Moving a boundary within a gap between values moves
  * no value to another interval, so the codes are those of rw_bins_make_training.
  *
- * With several workers, each has its own chunks. The sampled values of a feature are sent to one
+ * With several workers, each worker has its own chunks. The sampled values of a feature go to one
  * worker, which finds its boundaries. The intervals' largest values and document counts are
  * combined over all workers. A worker without documents has no chunks, but the same features and
  * thresholds as the others. */
@@ -29,12 +32,13 @@ struct rw_chunk_list {
     uint32_t row_at, interval_at;
 };
 
-/* One feature of the chunk's sampled documents. The chunk's block stores which of them have a
- * stored value, then the values. There is one such struct per chunk and feature, so it is small. */
+/* One feature of the chunk's sampled documents. The chunk's block stores which of these documents
+ * have a stored value, then the values. There is one struct per chunk and feature, so it is small.
+ */
 struct rw_held {
     uint32_t at;        /* offset in the block, in units of 4 bytes */
     uint32_t n;         /* number of stored values */
-    uint32_t n_present; /* number of documents that have the feature */
+    uint32_t n_present; /* number of sampled documents that have the feature */
     uint16_t feature;
     uint8_t width;        /* bytes per value: 4, or 1 or 2 if all values are integers that fit */
     uint8_t has_rows : 1; /* 1: the block has the indices of documents with a stored value among the
@@ -43,22 +47,27 @@ struct rw_held {
 };
 
 struct rw_chunk {
-    uint32_t first_doc, n_docs;        /* documents of the data set */
-    uint32_t first_sampled, n_sampled; /* documents of the sample */
-    void *block; /* memory of the held values, then of the lists; NULL: empty; owned */
+    /* first_doc, first_sampled: index of the first document in the data set, and of the first
+     * sampled document in the sample; n_docs, n_sampled: numbers of documents */
+    uint32_t first_doc, n_docs;
+    uint32_t first_sampled, n_sampled;
+    void *block; /* memory of the held values, and later of the lists; NULL: empty; owned */
     size_t block_bytes;
     uint32_t n_held, n_lists;
-    struct rw_held *held;       /* [n_held] features, ascending */
-    struct rw_chunk_list *list; /* [n_lists] features, ascending */
-    uint32_t *row;              /* documents of all lists, as rows in the chunk */
-    uint8_t *interval;          /* their intervals, in 1 or 2 bytes (rw_chunk_feature.width) */
+    struct rw_held *held;       /* [n_held] ascending by feature; in `block` */
+    struct rw_chunk_list *list; /* [n_lists] ascending by feature; in `block` */
+    uint32_t *row;              /* documents of all lists, as rows in the chunk; in `block` */
+    uint8_t *interval;          /* intervals of these documents, in 1 or 2 bytes
+                                   (rw_chunk_feature.width); in `block` */
 };
 void rw_chunk_release(struct rw_chunk *chunk);
 /* Makes room for n_bytes in the block of an empty chunk. */
 int rw_chunk_make_room(struct rw_chunk *chunk, size_t n_bytes);
 
-/* Scratch memory of one thread. An entry is the value of one feature of one document. The entries
- * of a builder, or those of rw_chunks_stage, are sorted by feature. */
+/* Scratch memory of one thread. An entry is the value of one feature of one document. `value` and
+ * `row` have the entries of a builder or of rw_chunks_stage, sorted by feature. A row is a
+ * document's index in the chunk; only rw_chunks_hold numbers a builder's documents by their index
+ * among the chunk's sampled documents. */
 struct rw_chunk_scratch {
     uint32_t *next;    /* [RW_FEATURE_IDS] end of the entries of each feature in `feature` */
     uint16_t *feature; /* [n_features] features that have entries, ascending */
@@ -71,9 +80,9 @@ struct rw_chunk_scratch {
     int shares_rows; /* 1: all documents have the same features, which share one list of rows; 0:
                         each feature has its own list of rows */
     size_t value_room, row_room;
-    /* [most_docs] line: unpacked values of held documents; all_values: values of all documents of
-     * the chunk; new_interval: intervals of entries, or of all documents; held_interval: intervals
-     * of held values */
+    /* The next four have [most_docs] elements each. line: unpacked values of held documents;
+     * all_values: values of all documents of the chunk; new_interval: intervals of entries, or of
+     * all documents; held_interval: intervals of held values */
     float *line, *all_values;
     uint16_t *new_interval, *held_interval;
     uint32_t *held_row; /* [most_docs] row in the chunk of each held document */
@@ -82,7 +91,7 @@ struct rw_chunk_scratch {
     size_t part_room;
     struct rw_held *held; /* features of the chunk being held */
     size_t held_room;
-    /* lists of the chunk being made, in the form of rw_chunk */
+    /* lists of the current chunk so far, in the form of rw_chunk.list and rw_chunk.interval */
     struct rw_chunk_list *list;
     uint8_t *interval;
     uint32_t *listed; /* rw_chunk.row */
@@ -94,13 +103,13 @@ struct rw_chunk_scratch {
 
 /* One feature over all chunks. */
 struct rw_chunk_feature {
-    uint32_t n_other; /* held documents whose value may differ from an absent one's (upper bound) */
+    uint32_t n_other; /* held documents whose value may differ from an absent one's */
     uint32_t n_bounds;
     uint32_t *bound;  /* [n_bounds] keys; owned */
     uint64_t most_at; /* offset of its n_bounds + 1 intervals in rw_chunk_scratch.most */
     uint16_t absent;  /* the interval of an absent value, or n_bounds + 1 if absent means missing */
     uint8_t width;    /* bytes per interval index: 1 or 2 */
-    /* all threads add to these two numbers, chunk by chunk */
+    /* all threads add to n_present and n_listed, chunk by chunk */
     uint32_t n_present; /* documents that have the feature; in rw_chunks_finish: of all workers */
     uint32_t n_listed;  /* documents in the lists of all chunks; 0 for a full column */
 
@@ -120,8 +129,10 @@ struct rw_chunks {
     int n_threads;
     struct rw_chunk *chunk;       /* [n_chunks] owned */
     uint32_t n_chunks, most_docs; /* number of chunks; most documents of a chunk */
-    /* Receives the values of a feature (RW_ABSENT_BITS for documents without it), for documents doc
-     * .. doc + n - 1 at a time. Called by all threads. Returns a status. NULL: not called. */
+    /* Receives the values of a feature for the documents of one chunk, doc .. doc + n - 1
+     * (RW_ABSENT_BITS for a document without the feature). A chunk in which no document has the
+     * feature is left out, unless the feature has a full column. Called by all threads. Returns a
+     * status. NULL: not called. */
     int (*take)(void *user, uint32_t feature, uint32_t doc, const float *value, uint32_t n);
     void *take_user;                  /* borrowed */
     struct rw_chunk_scratch *scratch; /* [n_threads] owned */
@@ -131,15 +142,15 @@ struct rw_chunks {
     uint64_t n_most; /* number of intervals of all features */
 };
 
-/* Initialises *chunks. Release it even on failure. first_doc: [n_chunks + 1], documents before each
- * chunk. */
+/* Initialises *chunks. Release it even on failure. first_doc: [n_chunks + 1] number of documents
+ * before each chunk, then of all documents. */
 int rw_chunks_init(struct rw_ctx *ctx, struct rw_chunks *chunks, const struct rw_cut_sample *sample,
                    const struct rw_cut_rule *rule, const uint32_t *first_doc, uint32_t n_chunks);
 void rw_chunks_release(struct rw_chunks *chunks);
 
-/* Alternative to a builder for documents that all have the same features. It makes room in
- * scratch[thread] for n_docs documents, which the caller fills: the values of the i-th feature from
- * value + begin[i] on, and row: [n_docs], each document's row in its chunk, ascending. feature:
+/* Makes room in scratch[thread] for n_docs documents that all have the same features, as an
+ * alternative to a builder. The caller then writes to scratch[thread] the values of the i-th
+ * feature from value + begin[i] on, and the documents' rows, ascending, to `row`. feature:
  * [n_features] ascending. Never uses the context. */
 int rw_chunks_stage(struct rw_chunks *chunks, int thread, const uint32_t *feature,
                     uint32_t n_features, uint32_t n_docs);
@@ -150,13 +161,14 @@ int rw_chunks_hold(struct rw_chunks *chunks, uint32_t p, int thread,
                    const struct rw_builder *builder);
 /* Finds the boundaries, once all sampled documents are held. All workers call it. */
 int rw_chunks_find_bounds(struct rw_chunks *chunks);
-/* Computes the intervals of the chunk's documents after rw_chunks_find_bounds: those held and those
- * of `builder`, which are the documents row: [builder->n_docs] of the chunk. Threads and context:
- * as for rw_chunks_hold. If the documents are in scratch[thread], `builder` and `row` are NULL. */
+/* Computes the intervals of all documents of chunk p, after rw_chunks_find_bounds: of those held,
+ * and of the others, which are in `builder` or, if it is NULL, in scratch[thread]. row:
+ * [builder->n_docs] the row in the chunk of each document of the builder, ascending; NULL without
+ * builder. Threads numbered 0 .. n_threads - 1 may call it in parallel. Never uses the context. */
 int rw_chunks_add(struct rw_chunks *chunks, uint32_t p, int thread,
                   const struct rw_builder *builder, const uint32_t *row);
-/* Makes features and bins of the documents, once all are added. Frees the chunks, some at a time,
- * as the result is written. All workers call it. */
+/* Writes the features and the bins of all documents to *out, once all chunks are added. Frees the
+ * chunks, some at a time, as the result is written. All workers call it. */
 int rw_chunks_finish(struct rw_chunks *chunks, struct rw_binned *out);
 
 /* ---- internal functions, shared by the files that implement this ---- */
@@ -176,18 +188,17 @@ static inline uint32_t *rw_held_rows(const struct rw_chunk *chunk, const struct 
 {
     return (uint32_t *)chunk->block + held->at;
 }
-/* Returns [held->n] values: where they are stored, or copied to `room` if they have fewer than 4
- * bytes.
- */
+/* Returns the held->n stored values: where they are stored, or as floats in `room` if they have
+ * fewer than 4 bytes. */
 const float *rw_held_values(const struct rw_chunk *chunk, const struct rw_held *held, float *room);
 
 /* Combines the first thread's `most` and each feature's n_present over all workers, once all chunks
  * are added. */
 int rw_chunks_share_found(struct rw_chunks *chunks);
 
-/* Packs the values whose bits are not `rest`, and writes one bit per document: 1 if its value is
- * stored. out: room for RW_PACK_PAD more. Returns the number of stored values. */
 enum { RW_PACK_PAD = 16 };
+/* Packs the values whose bits are not `rest`, and writes one bit per value: 1 if it is stored. out:
+ * room for the stored values and RW_PACK_PAD more. Returns the number of stored values. */
 uint32_t rw_chunk_pack(enum rw_isa isa, const float *value, uint32_t n, uint32_t rest,
                        uint8_t *bits, float *out);
 /* Restores the n values that rw_chunk_pack packed. It may read up to RW_PACK_PAD floats after the

@@ -1,12 +1,12 @@
-/* Finds the positions of dense values among ascending boundaries, by binary search. There is a path
- * for each instruction set, and all have identical results. */
+/* Finds the positions of values among ascending boundaries, by binary search, and counts positions.
+ * The search has three paths with identical results: plain C, AVX2 and AVX-512. */
 #include "binning/bins.h"
 
 #if RW_HAS_X86
 #include <immintrin.h>
 #endif
 
-enum { LEAST_LEVELS = 5 }; /* number of halvings that fit into two AVX-512 vectors */
+enum { LEAST_LEVELS = 5 }; /* halvings whose 31 boundaries fit into two AVX-512 vectors */
 
 void rw_code_search_init(struct rw_code_search *s, const uint32_t *bound, uint32_t n_bounds,
                          int absent_missing, uint32_t missing)

@@ -1,6 +1,8 @@
-/* Finds the boundaries of bins on the host (binning/bins.h). The first part draws the sample of
- * documents and makes the cuts of all features. The last part finds the boundaries of one feature
- * from its sampled values. */
+/* Finds bin boundaries on the host, and the thresholds ("cuts") that follow from them
+ * (binning/bins.h). The first part draws the sample of documents and makes the thresholds of all
+ * features. The last part finds the boundaries of one feature. Its n sampled values, sorted, are
+ * numbered from 0; the numbers floor(k n / bins), for k = 1 .. bins - 1, are its ranks. The value
+ * with such a number gets a boundary. */
 #include "binning/bins.h"
 
 #include <float.h>
@@ -17,8 +19,8 @@ uint32_t rw_cut_sample_docs = RW_CUT_SAMPLE_DOCS;
 
 struct sample_job {
     const struct rw_dataset *dataset;
-    uint32_t threshold;
-    uint8_t *in; /* [n_docs] */
+    uint32_t threshold; /* documents whose hash is below it are sampled */
+    uint8_t *in;        /* [n_docs] 1: sampled */
 };
 
 static int sample_queries(void *user, struct rw_share *share)
@@ -132,9 +134,9 @@ int rw_cuts_of_intervals(struct rw_ctx *ctx, struct rw_cut_intervals *s,
     uint32_t n_bins = 0;
     int can_split, is_constant;
     for (uint32_t k = 0; k < s->n_bounds; k++) {
-        /* an interval is never empty: its lower bound is a value in the data, and the first one
-         * holds the smallest sampled value. Every category has a threshold, even if no document has
-         * it. */
+        /* By category, an interval may be empty, but it still gets a threshold. Otherwise none is
+         * empty: its lower bound is a value in the data, and the first interval holds the smallest
+         * sampled value. */
         const float cut = s->by_category ? (float)k + 0.5f
                                          : rw_cut_between(rw_float_of_key(s->below[k]),
                                                           rw_float_of_key(s->bound[k]));
@@ -256,7 +258,7 @@ void rw_cuts_free(struct rw_cuts *cuts)
 
 /* ---- on the host ---- */
 
-/* Adds the documents without an entry in a sparse column. */
+/* Adds to *s the documents without an entry in a sparse column. */
 static void add_absent(const struct rw_column *column, uint32_t n_docs, int absent_missing,
                        struct rw_cut_intervals *s)
 {
@@ -271,8 +273,9 @@ static void add_absent(const struct rw_column *column, uint32_t n_docs, int abse
         s->below[zero_at] = RW_KEY_OF_ZERO;
 }
 
-/* Passes over all values and fills the rest of *s. index: NULL, or [column->n] of `bytes` bytes,
- * which receives the interval of each entry, n_bounds + 1 for a missing one. */
+/* Passes over all values and writes s->below, s->count and s->n_missing. index: NULL, or
+ * [column->n] with `bytes` bytes each, which receives the interval of each entry, n_bounds + 1 for
+ * a missing one. */
 static void exact_pass(const struct rw_cut_finder *finder, enum rw_isa isa,
                        const struct rw_column *column, struct rw_cut_intervals *s, size_t bytes,
                        void *index)
@@ -366,7 +369,7 @@ int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 
 enum {
     PAD = 16, /* room for keys written after the last one by a vector */
-    /* at most 2^16 buckets: more exceed the cache (2^14 and 2^15 are a tenth slower) */
+    /* at most 2^16 buckets: more would exceed the cache, and fewer leave more values to sort */
     MOST_BITS = 16,
     FEW_KEYS = 4096,          /* up to this many keys are divided into only two buckets */
     FEW_VALUES = RW_MAX_BINS, /* up to this many distinct nonzero values, each is counted */
@@ -376,7 +379,8 @@ enum {
 };
 _Static_assert(TABLE > FEW_VALUES, "a free slot ends every search of the table");
 
-/* A hash table that counts distinct values. A key is never 0. */
+/* A hash table that counts distinct values. key: 0 marks a free slot, since no value has this key;
+ * value: the distinct keys; scratch: for sorting them. */
 struct rw_rank_counter {
     uint32_t key[TABLE], count[TABLE];
     uint32_t value[FEW_VALUES + 1], scratch[FEW_VALUES + 1];
@@ -483,10 +487,10 @@ static void add_column(enum rw_isa isa, struct values *v, const struct rw_column
  * holds no rank and no boundary is due before it. */
 struct walk {
     struct rw_cut_intervals *out;
-    uint32_t n_ranked, bins;
-    uint32_t k;      /* the next rank is the k-th */
-    int is_first;    /* 1: there was no run yet */
-    int next_is_due; /* 1: the next run's first value is a boundary */
+    uint32_t n_ranked, bins; /* number of sampled values, and of bins */
+    uint32_t k;              /* the next rank is the k-th */
+    int is_first;            /* 1: there was no run yet */
+    int next_is_due;         /* 1: the next run's first value is a boundary */
 };
 
 static uint32_t rank_of(const struct walk *w)
@@ -523,8 +527,9 @@ static uint32_t slot_of(const struct rw_rank_counter *c, uint32_t key)
     return slot;
 }
 
-/* Counts how often each key occurs, and 0. Returns the number of distinct values, which are then in
- * c->value, ascending; or UINT32_MAX if more than FEW_VALUES keys are distinct. */
+/* Counts how often each key occurs. key: [n] those of nonzero values; in addition there are n_zeros
+ * zeros. Returns the number of distinct values, whose keys are then in c->value, ascending; or
+ * UINT32_MAX if more than FEW_VALUES nonzero values are distinct. */
 static uint32_t count_few(struct rw_rank_counter *c, const uint32_t *key, uint32_t n,
                           uint32_t n_zeros)
 {
@@ -564,8 +569,8 @@ static void bounds_of_few(const struct rw_rank_counter *c, uint32_t n_values, st
 
 /* ---- many distinct values ---- */
 
-/* Buckets of equal width. Keys have gaps on either side of 0, which most features contain. The gaps
- * are removed, since they would leave few buckets for the values. */
+/* Buckets of equal width. The keys of most features include that of 0 and have wide gaps on either
+ * side of it. The gaps are removed, since they would leave few buckets for the values. */
 struct buckets {
     uint32_t least, least_above; /* subtracted from keys below 0, and above it */
     uint32_t zero;               /* the bucket of 0 */
@@ -577,7 +582,7 @@ static inline uint32_t bucket_of(const struct buckets *b, uint32_t key)
     return (key - (key > RW_KEY_OF_ZERO ? b->least_above : b->least)) >> b->shift;
 }
 
-/* Divides the keys into 2^bits buckets. bits: at least 1. */
+/* Divides the keys into at most 2^bits buckets. bits: at least 1. */
 static struct buckets make_buckets(const struct values *v, const uint32_t *key, uint32_t bits)
 {
     uint32_t under = v->most, above = v->least; /* the keys nearest to 0 */
@@ -607,8 +612,8 @@ struct marked {
 };
 
 /* Marks the buckets to sort: those that hold a rank. If a bucket holds two ranks, a run with both
- * may end there, so the next bucket with values is marked, too. Writes mark: [n_buckets], and the
- * marked buckets in order. Returns their number. */
+ * may end there, so the next bucket with values is marked, too. Returns the number of marked
+ * buckets. mark: [n_buckets] written, 1: marked; marked: receives these buckets in order. */
 static uint32_t mark_buckets(const uint32_t *count, uint32_t n_buckets, struct walk ranks,
                              uint16_t *mark, struct marked *marked)
 {

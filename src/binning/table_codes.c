@@ -22,9 +22,9 @@ struct coding {
     struct rw_column *column; /* [n_columns] columns of `seen` */
     struct rw_codes *codes;   /* [n_columns] owned */
     uint32_t first, end; /* current columns: reader.dense[first .. end - 1], at most AT_A_TIME */
-    struct rw_cut_intervals *interval; /* [end - first] the k-th for column first + k */
-    void **index; /* [AT_A_TIME] interval indices of all documents in column first + k, or NULL;
-                     each is owned */
+    struct rw_cut_intervals *interval; /* [end - first] the k-th: of reader.dense[first + k] */
+    void **index; /* [AT_A_TIME] the k-th: interval indices of all documents in column
+                     reader.dense[first + k], or NULL; each is owned */
 };
 
 static void coding_release(struct coding *job)
@@ -112,8 +112,8 @@ static void end_group(const struct coding *job, uint32_t first, uint32_t n,
     }
 }
 
-/* Finds the intervals of documents [doc, end) in n columns. first: the index of the first of them
- * in the current range of columns. */
+/* Finds the intervals of documents [doc, end) in n of the current columns, the first of which is
+ * reader.dense[job->first + first]. */
 static void find_intervals(struct coding *job, uint32_t first, uint32_t n, uint32_t doc,
                            uint32_t end, struct group_scratch *s)
 {
@@ -171,7 +171,7 @@ static int code_some(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Computes the codes of the dense columns first .. end - 1. */
+/* Computes the codes of the current dense columns. */
 static int code_dense(struct rw_ctx *ctx, struct coding *job)
 {
     const uint32_t n = job->end - job->first, n_docs = job->seen.n_docs;

@@ -4,7 +4,8 @@
  * metrics, opens and loads an engine, and continues a model or a checkpoint, if there is one. Each
  * round then computes gradients, grows one tree, updates scores, measures metrics and decides
  * whether to stop. At the end, all trees become the model, or with early stopping those up to the
- * best round. rw_train_plan stops before the engine loads data, and returns the engine's plan. */
+ * round that it keeps (early_stop.c), without empty trees at the end. rw_train_plan stops before
+ * the engine loads data, and returns the engine's plan. */
 #include "train/train.h"
 
 #include "base/system.h"
@@ -499,7 +500,8 @@ static int has_more_rounds(const struct booster *b)
            !rw_eval_sets_is_over(&b->eval_sets, b->run.round);
 }
 
-/* Asks the callers of all workers whether to end or interrupt training. Writes *more. */
+/* Ends training if the caller of some worker ended it (`ends`, from on_round), or interrupts it if
+ * the caller of some worker wants this (should_stop). Writes 0 to *more if training is over. */
 static int check_for_stop(struct booster *b, int ends, int *more)
 {
     const struct rw_train_hooks *hooks = b->hooks;
@@ -528,8 +530,8 @@ static int next_may_split(const struct booster *b)
 }
 
 /* Handles the failed status of `grow`. If the caller interrupted the computation of gradients,
- * before the round changed anything, training ends after the previous round. Otherwise it fails
- * with `status`, and in the first round also after an interruption. */
+ * before the round changed anything, training ends after the previous round, or fails if the model
+ * has no tree yet. After any other error, it fails with `status`. */
 static int end_within(struct booster *b, int status, int *more)
 {
     if (status != RW_ERR_INTERRUPTED || !b->hooks || !b->hooks->should_stop ||

@@ -1,6 +1,7 @@
-/* Checkpoints: writing one every few rounds in a thread of its own, and resuming a training from
- * one. A checkpoint is accepted only if the program version, the parameters that a model stores
- * (except `rounds`) and the data are those of the interrupted training. */
+/* Checkpoints: writing one from time to time in a thread of its own, and resuming a training from
+ * one. A checkpoint is accepted only if these are as in the interrupted training: the program
+ * version, the parameters that a model stores (except `rounds`), the model that training continues
+ * from, the metrics, the names of features and the data. */
 #include "train/train.h"
 
 #include <errno.h>
@@ -243,8 +244,8 @@ int rw_checkpoint_print(struct rw_ctx *ctx, const struct rw_checkpoint *checkpoi
 
 /* ---- a training's checkpoints ---- */
 
-/* Without an interval from the caller, a checkpoint is due after this time. It is due later if
- * writing would otherwise take more than this share of the training time. */
+/* Without an interval from the caller, a checkpoint is due after default_seconds. It is due later
+ * if writing would otherwise take more than most_share of the training time. */
 static const double default_seconds = 60.0;
 static const double most_share = 0.01;
 
@@ -694,8 +695,8 @@ static int is_due(const struct rw_checkpointer *c, int n_rounds, double now)
     return now - c->last_ms >= (least > default_seconds * 1e3 ? least : default_seconds * 1e3);
 }
 
-/* Writes a checkpoint. If the last argument is 1, the writer's thread does so while training
- * continues. If it is 0 or the thread cannot be started, this function writes the file itself. */
+/* Writes a checkpoint. beside: 1: the writer's thread writes the file while training continues; if
+ * it is 0 or the thread cannot be started, this function writes the file itself. */
 static void begin(struct rw_checkpointer *c, const struct rw_eval_sets *eval, int n_rounds,
                   int is_ended, int beside)
 {

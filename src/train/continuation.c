@@ -1,6 +1,8 @@
-/* Continues a model with more rounds. The trees of the first model are replayed on the data. The
- * resulting model records its earlier trainings, unless the parameters agree and both count as one
- * training. The end of this file appends parameters to a model and bounds the size of its file. */
+/* Continues a model with more rounds. The model must satisfy the constraints of the new training,
+ * and its trees are added to the scores of the data. The resulting model records its earlier
+ * trainings. The last of them and the new one count as one training if their parameters agree
+ * (is_one_training). The end of this file appends parameters to a model and bounds the size of its
+ * file. */
 #include "train/train.h"
 
 #include <stdlib.h>
@@ -42,7 +44,8 @@ int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const
     return RW_OK;
 }
 
-/* Returns the number of rounds that the model's trainings ran. */
+/* Returns the rounds that the model stands for: its trees, and its last rounds without a split,
+ * whose empty trees it does not store. */
 static int64_t n_rounds(const struct rw_model *init)
 {
     return (int64_t)init->n_trees + init->empty_rounds;
@@ -191,8 +194,8 @@ static int add_rounds(struct rw_ctx *ctx, struct rw_model *model, int32_t more)
     return RW_OK;
 }
 
-/* Stores the earlier trainings in the model. The parameter `rounds` becomes the number of rounds
- * since the continued model. */
+/* Stores the earlier trainings in the model. If the last of them and the new one count as one, its
+ * rounds are added to the parameter `rounds`. */
 static int add_trainings(struct rw_ctx *ctx, const struct rw_model *init, struct rw_model *model)
 {
     const int is_one = is_one_training(init, model);
@@ -268,7 +271,7 @@ enum {
     HEAD = 4096  /* numbers and lists that grow until the model is finished */
 };
 
-/* Adds the text of a model. */
+/* Adds the size of a model's text, and takes its longest feature name into account. */
 static int add_model(struct rw_ctx *ctx, struct rw_model_size *size, const struct rw_model *model)
 {
     char *text RW_FREED = NULL;

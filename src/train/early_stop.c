@@ -37,8 +37,8 @@ int rw_stop_rule_init(struct rw_eval_sets *eval)
     return RW_OK;
 }
 
-/* Gathers one number of each query that counts, of all workers in their order. NaN marks a query
- * that does not count. Writes their number to *n. The caller frees *out. */
+/* Gathers one number of each query that counts, from all workers in their order. In `own`, NaN
+ * marks a query that does not count. *n: the number of queries in *out. The caller frees *out. */
 static int gather(struct rw_eval_sets *eval, const double *own, double **out, uint32_t *n)
 {
     size_t *begin RW_FREED = NULL;
@@ -92,7 +92,8 @@ int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, int roun
     return RW_OK;
 }
 
-/* Returns 1 if a round is not significantly worse than the best one. Arrays: [n_queries]. */
+/* Returns 1 if a round is not significantly worse than the best one. best, round: [n_queries]
+ * values of the metric; sign: 1, or -1 if lower values are better. */
 static int is_level(const struct rw_stopping *stop, const float *best, const float *round,
                     double sign)
 {

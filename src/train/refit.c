@@ -23,9 +23,10 @@ static int leave_growth(struct rw_ctx *ctx, struct rw_params *params, int at)
     return rw_param_assign(ctx, params, at, rw_param_rows[at].info.default_value);
 }
 
-/* Gives parameters that the caller did not set the values of the model's training, and
- * `refit-decay` a number. is_custom: the caller computes the gradients. RW_ERR_ARGUMENT: the
- * training used user gradients, but now the caller neither computes them nor sets an objective. */
+/* Gives the parameters that leaf values depend on, if the caller did not set them, the values of
+ * the model's training, and `refit-decay` a number. Parameters that only shape trees get their
+ * defaults. is_custom: the caller computes the gradients. RW_ERR_ARGUMENT: the training used user
+ * gradients, but now the caller neither computes them nor sets an objective. */
 static int take_model_params(struct rw_ctx *ctx, struct rw_params *params,
                              const struct rw_model_params *was, int is_custom)
 {
@@ -57,8 +58,8 @@ int rw_refit_params(struct rw_ctx *ctx, struct rw_params *params, const struct r
     return take_model_params(ctx, params, &model->params, 0);
 }
 
-/* Gives parameters without effect in a refit their defaults, with a warning. RW_ERR_ARGUMENT:
- * the value of a parameter contradicts the model. */
+/* Gives parameters without effect in a refit their defaults, with a warning, and checks the others.
+ * RW_ERR_ARGUMENT: a value is invalid, or `absent` contradicts the model. */
 static int check_params(struct rw_ctx *ctx, struct rw_params *params, const struct rw_model *model,
                         int is_custom, int n_valid)
 {
@@ -372,8 +373,8 @@ static int end_run(struct refit *r, int run)
 
 /* ---- a tree ---- */
 
-/* Scales real-valued gradients, multiplied by the documents' weights, to integers. Each tree has
- * its own scale. */
+/* Multiplies real-valued gradients by the documents' weights, and sets the exponents with which
+ * they will be scaled to integers. Each tree has its own exponents. */
 static int scale_reals(struct refit *r, const struct rw_user_gradients *made,
                        struct rw_leaf_rule *rule)
 {
@@ -419,7 +420,7 @@ static int sum_docs(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Sums the gradients of each leaf's documents on all workers into the first [n_leaves] of
+/* Sums the gradients of each leaf's documents on all workers into the first n_leaves elements of
  * r->sum. */
 static int sum_leaves(struct refit *r, const struct rw_user_gradients *made,
                       const struct rw_leaf_rule *rule, size_t n_leaves)
@@ -527,8 +528,8 @@ static int report_round(struct refit *r, int32_t number, double start)
     return r->hooks && r->hooks->on_round && r->hooks->on_round(r->hooks->user, &round);
 }
 
-/* Reports progress. An interrupted refit is an error, because a partly refitted model is
- * useless. */
+/* Fails if the caller of some worker wants to stop before the last tree, because a partly refitted
+ * model is useless. ends: on_round asked for the end. */
 static int report_progress(struct refit *r, int32_t number, int ends)
 {
     const struct rw_train_hooks *hooks = r->hooks;

@@ -1,6 +1,6 @@
-/* Prepares the data sets of a training: checks them, changes the values of categorical features to
- * codes, computes the gains of labels, and makes the fingerprints that a checkpoint stores. It also
- * explains why no tree could be split. */
+/* Prepares the data sets of a training: checks them, their columns and side columns, changes the
+ * values of categorical features to codes, computes the gains of labels, and makes the fingerprints
+ * that a checkpoint stores. It also explains why no tree could be split. */
 #include "train/train.h"
 
 #include "io/source.h"
@@ -359,8 +359,8 @@ uint64_t rw_fingerprint_boundaries(const struct rw_cuts *cuts)
 
 /* ---- finding the categorical features ---- */
 
-/* Marks features that the parameter names, that are text here, or that are categorical in the
- * model. wanted: [RW_FEATURE_IDS], written. */
+/* Marks the features that the parameter names, those with text values in this worker's shard, and
+ * those that are categorical in `init`. wanted: [RW_FEATURE_IDS] zeroed before */
 static int find_wanted(struct rw_ctx *ctx, const struct rw_params *params,
                        const struct rw_dataset *documents, const struct rw_model *init,
                        uint8_t *wanted)
@@ -420,7 +420,8 @@ static int check_init_features(struct rw_ctx *ctx, const uint8_t *wanted,
 }
 
 /* Translates a set of codes of the vocabulary `from` to codes of `to`, which contains all
- * categories of `from`. Categories that `from` lacks follow its unknown ones. */
+ * categories of `from`. A category that `from` lacks is in the new set if the code of from's
+ * unknown categories was in the old one. */
 static void recode_set(const struct rw_feature_categories *from,
                        const struct rw_feature_categories *to, struct rw_code_set *set)
 {
@@ -565,8 +566,9 @@ int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct r
     return RW_OK;
 }
 
-/* Returns 1 if some query has a pair of documents with different gains or, with `relevant`, a
- * relevant and an irrelevant document. It considers all labels that train. */
+/* Returns 1 if some query has two documents with different gains. If `relevant` is not NULL, one of
+ * the two must instead have a label of at least *relevant and the other a smaller one. It considers
+ * all labels that training uses. */
 static int any_pair(const struct rw_params *params, const struct rw_dataset *train,
                     const double *gain, const double *relevant)
 {

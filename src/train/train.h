@@ -2,9 +2,10 @@
  * import of models and tests use. A training (booster.c) prepares its sets, lists of features,
  * metrics and checkpoints, and lets an engine load the sets. It then continues an earlier model or
  * a checkpoint, if there is one, and runs rounds. refit.c computes new leaf values for a model, and
- * binned_data.c reads sets as codes. The public functions are in rankwood.h. A "code" is the stored
- * number of a bin or a category; "all workers call it" marks functions that communicate, so every
- * worker must call them in the same order. */
+ * binned_data.c reads sets as codes. The public functions are in rankwood.h. A "set" is the
+ * training set or a validation set; each worker has a shard of its documents. A "code" is the
+ * stored number of a bin or a category; "all workers call it" marks functions that communicate, so
+ * every worker must call them in the same order. */
 #pragma once
 
 #include <pthread.h>
@@ -33,8 +34,8 @@ int rw_names_take(struct rw_ctx *ctx, const char *path, const struct rw_dataset 
 void rw_names_warn(struct rw_ctx *ctx, const struct rw_training_features *set);
 
 /* Parses --features, the list of the only features to train on: marks the training set's
- * features that the list does not name. ignore: [RW_FEATURE_IDS]. RW_ERR_ARGUMENT: the list
- * names no feature of the training set. */
+ * features that the list does not name. RW_ERR_ARGUMENT: the list is malformed, or it names no
+ * feature of the training set. ignore: [RW_FEATURE_IDS] */
 int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_training_features *set,
                       uint8_t *ignore);
 /* Writes the ignored ids as a list of ids and ranges. Equal sets give equal text. The caller
@@ -44,8 +45,9 @@ int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out);
 /* Parses a comma-separated list. An item of the list is an id, a range of ids such as "3-7", or a
  * name. Each kind assigns a value to the features of an item: 1 if items have no value (MARKS,
  * GROUP), 1 or -1 for a trailing :+ or :- (MONOTONE), or a number from 0 to RW_MOST_PENALTY after a
- * colon (PENALTY). RW_ERR_ARGUMENT: the list is malformed, or a feature appears twice. value:
- * [RW_FEATURE_IDS], 0 for features not in the list. Only the names of `set` are used. */
+ * colon (PENALTY). RW_ERR_ARGUMENT: the list is malformed, has an unknown name, or has a feature
+ * twice. value: [RW_FEATURE_IDS] written, 0 for features not in the list. Only the names of `set`
+ * are used. */
 enum rw_list_kind { RW_LIST_MARKS, RW_LIST_MONOTONE, RW_LIST_PENALTY, RW_LIST_GROUP };
 #define RW_MOST_PENALTY 1e30
 int rw_list_values(struct rw_ctx *ctx, enum rw_list_kind kind, const char *list,
@@ -62,8 +64,9 @@ int rw_interactions_text(struct rw_ctx *ctx, const struct rw_interactions *inter
                          char **out);
 
 /* Checks that training uses at least one feature of each item of a list. RW_ERR_ARGUMENT: it uses
- * none of an item's features. has_values: each item has a value after its ':'. ignore: marks
- * features that training leaves out; NULL: it uses all. */
+ * none of an item's features, or the list is malformed. parameter: name of the parameter, for
+ * messages; has_values: each item has a value after its ':'; ignore: marks features that training
+ * leaves out; NULL: it uses all. */
 int rw_feature_list_check(struct rw_ctx *ctx, const char *parameter, int has_values,
                           const char *list, const struct rw_training_features *set,
                           const uint8_t *ignore);
@@ -281,7 +284,7 @@ int rw_sets_check(struct rw_ctx *ctx, const struct rw_sets *sets, const struct r
  * `names` can change its kind later. RW_ERR_DATA: as in rw_model_check_data. All workers call it.
  */
 int rw_sets_columns(struct rw_ctx *ctx, struct rw_sets *sets, const struct rw_model *init);
-/* Replaces the values of these categorical features by codes: sets->set[set] becomes a view of
+/* Replaces the values of the features in `categories` by codes: sets->set[set] becomes a view of
  * sets->given[set]. */
 int rw_sets_recode(struct rw_ctx *ctx, struct rw_sets *sets, int set,
                    const struct rw_categories *categories, int absent_missing);
@@ -291,27 +294,27 @@ void rw_sets_release(struct rw_sets *sets);
 
 /* Checks the training set's side columns (dataset/dataset.h) against the parameters and the
  * objective, which is NULL for user gradients. RW_ERR_ARGUMENT: a column or the given pairs are
- * missing, or the number of labels is wrong. Unused positions and further labels cause a warning.
- */
+ * missing, the number of labels is wrong, or `label-weights` is set for user gradients. Unused
+ * positions and further labels cause a warning. */
 int rw_train_check_sides(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_objective *objective, const struct rw_dataset *train);
-/* Checks only the number of labels; a refit needs no other check of rw_train_check_sides. With
- * `label-weights`, a document has several labels: the lambdas of each label are computed separately
- * and added, each times its weight (objective/objective.h). The first label is the data set's
- * label, which metrics use; the others are its further labels. */
+/* Makes only the checks of labels among those of rw_train_check_sides; a refit needs these and
+ * rw_train_check_files. With `label-weights`, a document has several labels: the lambdas of each
+ * label are computed separately and added, each times its weight (objective/objective.h). The first
+ * label is the data set's label, which metrics use; the others are its further labels. */
 int rw_labels_check(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_objective *objective, const struct rw_dataset *train);
-/* RW_ERR_ARGUMENT: a parameter names the file of a side column that the training set does not
- * have. */
+/* Checks the files of side columns. RW_ERR_ARGUMENT: a parameter that has an effect names such a
+ * file, and the training set has documents but not this column. */
 int rw_train_check_files(struct rw_ctx *ctx, const struct rw_params *params,
                          const struct rw_dataset *train);
 /* Returns in *out, owned by the arena, the gains of all labels that the objective trains on, for an
  * objective that ranks: [number of label-weights, or 1][n_docs]. */
 int rw_labels_gains(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_params *params,
                     const struct rw_gain_rule *gains, const struct rw_dataset *train, double **out);
-/* Completes the rule with the largest gains of all workers' training sets and with the way to
- * sum the lambdas of several labels (rw_objective_sum). gains: NULL if the objective does not
- * rank. All workers call it. */
+/* Completes the rule with each label's largest gain in all workers' training sets, and with the way
+ * to sum the lambdas of several labels (rw_objective_sum). gains: the result of rw_labels_gains, or
+ * NULL if the objective does not rank. All workers call it. */
 int rw_labels_rule(struct rw_ctx *ctx, const struct rw_objective *objective,
                    struct rw_objective_rule *rule, const double *gains,
                    const struct rw_dataset *train);
@@ -406,8 +409,8 @@ void rw_resident_release(struct rw_resident *r);
  *
  *   checksum 0badcafe
  *
- * A new version of the model's text needs a new version here. The first two lines never change:
- * they name the program version that resumes the file, and other versions refuse it. */
+ * A new version of the model's text needs a new version here. The form of the first two lines never
+ * changes: they name the program version that can resume the file, and other versions refuse it. */
 
 enum { RW_CHECKPOINT_VERSION = 2 };
 
@@ -458,10 +461,10 @@ struct rw_checkpointer {
     struct rw_arena arena; /* owns the arrays of `snapshot` and `content` that were copied */
     struct rw_model snapshot; /* the model to write; its trees are borrowed */
     pthread_t thread;
-    int is_running;
-    int is_done; /* atomic: written by its thread */
-    int status;
-    double ms; /* duration of the last write */
+    int is_running; /* 1: the thread was started and has not been joined */
+    int is_done;    /* 1: the write has ended; atomic, written by the writer's thread */
+    int status;     /* of the last write */
+    double ms;      /* duration of the last write */
     /* Round and time at which the last checkpoint was begun, or training began or resumed. The next
      * one is due a number of rounds or a time later. */
     int last_round;
@@ -474,8 +477,9 @@ struct rw_checkpointer {
     double stopped_ms, written_ms;
 };
 
-/* Checks that the checkpoint's path can be written, and reads the file to resume from. hooks:
- * may be NULL. Each worker reads the file; worker 0 writes it. */
+/* Checks that the checkpoint's path can be written, and reads the file to resume from, if there is
+ * one. Each worker reads it, and only worker 0 checks the path and writes checkpoints. hooks: may
+ * be NULL. */
 int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
                          const struct rw_train_hooks *hooks);
 /* Waits for an unfinished write and frees everything. It may be called in any state after
@@ -521,7 +525,8 @@ int rw_checkpointer_was_ended(const struct rw_checkpointer *c, int n_rounds);
  * of which have a tree in the model. */
 void rw_checkpointer_round(struct rw_checkpointer *c, const struct rw_eval_sets *eval,
                            int n_rounds);
-/* Writes the last checkpoint, unless the file is already up to date, and reports the total time
- * of all writes. A failed write is a warning, because the model is not affected. */
+/* Writes the last checkpoint, unless the file is already up to date or there are no rounds after
+ * those of the model to continue from, and logs the total time of all writes. A failed write is a
+ * warning, because the model is not affected. */
 void rw_checkpointer_end(struct rw_checkpointer *c, const struct rw_eval_sets *eval, int n_rounds,
                          int is_ended);
