@@ -3,8 +3,10 @@
  * reading and row scoring, and the rules for both headers. The functions are in three parts:
  *
  * - First model: read data, train, save and score.
- * - Looking inside: data sets, parameters, metrics, comparisons, feature selection, data checks.
- * - Everything: callbacks, checkpoints, workers, tree structure, SHAP values, other formats.
+ * - Looking inside: data sets, GPU scoring, parameters, metrics, comparisons, pruning, feature
+ *   selection, cross-validation, data checks.
+ * - Everything: callbacks, checkpoints, workers, tree structure, SHAP values, calibration, reports,
+ *   other formats, output files, benchmarks.
  *
  * LambdaMART: Burges, "From RankNet to LambdaRank to LambdaMART: An Overview", MSR-TR-2010-82.
  *
@@ -18,11 +20,11 @@
  *   fork(), the contexts of the forking thread still work.
  * - Callbacks run in the default floating-point environment.
  * - A worker is one of several processes or threads that train one model together. A bin is a range
- *   of a feature's values, which training replaces by a small number, its code.
+ *   of a feature's values. Training replaces each value by a code, the small number of its bin.
  * - A value is absent if the document does not list the feature, as in LETOR text and sparse
  *   arrays. It is missing if it is NaN.
- * - A query counts for a metric if the metric is defined for it, for example if it has a relevant
- *   document. */
+ * - A query counts for a metric if the metric is defined for it (most metrics need a relevant
+ *   document), or if enum rw_empty gives it a value. */
 #ifndef RANKWOOD_H
 #define RANKWOOD_H
 
@@ -41,7 +43,7 @@ extern "C" {
 #define RW_MAX_START_SCORE 1e30 /* absolute start score of a document */
 #define RW_MAX_POSITION 65535 /* displayed position of a document */
 #define RW_MAX_LABELS  16    /* labels per document */
-#define RW_MAX_DEVICE  255 /* the N of "cuda:N" */
+#define RW_MAX_DEVICE  255 /* N in "cuda:N" */
 #define RW_MAX_WORKERS   65536 /* workers that train one model */
 
 /* ---- first model: read, train, save, score ----
@@ -98,11 +100,12 @@ struct rw_train_hooks;
  * training set lacks.
  *
  * RW_ERR_ARGUMENT: parameters contradict each other (rw_params_check), need a side column that the
- * training set lacks, or name features that it lacks. Lists in `ignore` and `names` may name such
- * features, and so may `features` if it also names others. RW_ERR_DATA: no documents, an invalid
- * label, a validation set that does not fit the training set (by the rules of rw_model_check_data),
- * or no tree could be split. Also if early stopping cannot use the metric, because no query counts,
- * or because it is the same for every ranking. */
+ * training set lacks, or name features that the training set lacks. `ignore` and `names` may list
+ * features that the training set lacks. `features` may too, if it also lists one that the training
+ * set has. RW_ERR_DATA: no documents, an invalid label, a validation set that does not fit the
+ * training set (by the rules of rw_model_check_data), or no tree could be split. Also if early
+ * stopping cannot use the metric, because no query counts, or because the metric has the same value
+ * for every ranking. */
 RW_API int rw_train(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_dataset *train, const struct rw_dataset *const *valid,
                     int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
@@ -207,8 +210,8 @@ RW_API const float *rw_dataset_labels(const struct rw_dataset *dataset);        
 RW_API const uint32_t *rw_dataset_query_offsets(const struct rw_dataset *dataset);
 /* Returns the id of a query. query: its number, from 0. The data set owns the text. */
 RW_API const char *rw_dataset_query_id(const struct rw_dataset *dataset, uint32_t query);
-/* Returns the column name of a feature in the CSV or TSV header, also of data that a cache stores;
- * "" without a name. */
+/* Returns the name of a feature: the name of its column in the header of a CSV or TSV file, which
+ * caches store, too. Returns "" if the feature has no name. */
 RW_API const char *rw_dataset_feature_name(const struct rw_dataset *dataset, uint32_t feature);
 /* Copies the document id to buffer: [size], truncated to fit and always terminated. The id is the
  * word after "docid =" or "docid:" in the comment at the end of the document's LETOR line, or
@@ -444,7 +447,8 @@ RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *tabl
                                  struct rw_dataset **out);
 /* Makes a data set from one array, and copies everything. values: [n_docs][n_features], NaN is
  * missing. labels: [n_docs]. query_offsets: [n_queries + 1]. Column i is feature first_feature + i.
- * With first_feature 0 the features are columns (rw_dataset_width). Query ids are "1", "2", ...
+ * To match it with a model, data with first_feature 0 counts as an array of n_features columns, and
+ * other data as data with explicit ids (rw_model_check_data). Query ids are "1", "2", ...
  * Errors are those of rw_dataset_from_table. RW_ERR_DATA: also for an id above RW_MAX_FEATURE. */
 RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float *labels,
                                   const uint32_t *query_offsets, uint32_t n_docs,
@@ -462,7 +466,7 @@ struct rw_arrow {
     const uint32_t *chunk_offset;         /* [n_chunks + 1] as in rw_table */
 };
 /* Reads all batches of `stream` or, if it is NULL, the single `batch` with its `schema`. Takes
- * ownership of the arguments, also on failure; rw_arrow_free releases the memory. RW_ERR_DATA: the
+ * ownership of these three, also on failure; rw_arrow_free releases the memory. RW_ERR_DATA: the
  * stream fails (the message includes its error text) or is not a table, a batch is damaged, or
  * there are too many documents. */
 RW_API int rw_arrow_read(struct rw_ctx *ctx, struct ArrowArrayStream *stream,
@@ -570,23 +574,24 @@ RW_API int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options, 
 
 /* ---- scoring on a device ---- */
 /* Opens a scorer (rankwood_score.h) for data sets on a device: "cpu", "cuda", "cuda:N" (from 0) or
- * "auto". "auto" starts on the CPU. Once the CPU would need longer for all runs so far than opening
- * a GPU takes, it opens one, if there is one, and keeps it if it is faster. Every device gives
- * identical scores. Opening a GPU can take most of a second, so use one scorer for all chunks. The
- * first `n_trees` trees are used; 0 means all. The context is borrowed until rw_scorer_free, the
- * model only for the call. RW_ERR_ARGUMENT: unknown device, or the model has fewer trees.
- * RW_ERR_UNSUPPORTED: the device does not exist, or CUDA is not built in. */
+ * "auto". A scorer on "auto" starts on the CPU. Once all its runs, on the CPU, would take longer
+ * than opening a GPU, it opens a GPU if there is one, and uses the GPU from then on if the GPU is
+ * faster. Every device gives identical scores. Opening a GPU can take most of a second, so use one
+ * scorer for all chunks. The first `n_trees` trees are used; 0 means all. The context is borrowed
+ * until rw_scorer_free, the model only for the call. RW_ERR_ARGUMENT: unknown device, or the model
+ * has fewer trees. RW_ERR_UNSUPPORTED: the device does not exist, or CUDA is not built in. */
 RW_API int rw_scorer_open(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                           const char *device, struct rw_scorer **out);
-/* Scores a data set with any scorer, for one caller at a time. scores: [n_docs], written; the same
- * doubles as rw_predict. A scorer on a GPU uses the context of rw_scorer_open. RW_ERR_MEMORY: out
- * of host memory, or out of GPU memory (not with "auto"). RW_ERR_DATA: the data does not fit the
- * model (rw_model_check_data). */
+/* Scores a data set with a scorer of rw_scorer_open or rw_scorer_new. Run a scorer of
+ * rw_scorer_open in one thread at a time. scores: [n_docs], written; the same doubles as
+ * rw_predict. A scorer on a GPU uses the context of rw_scorer_open. RW_ERR_MEMORY: out of host
+ * memory, or out of GPU memory (not with "auto"). RW_ERR_DATA: the data does not fit the model
+ * (rw_model_check_data). */
 RW_API int rw_scorer_run(struct rw_ctx *ctx, struct rw_scorer *scorer,
                          const struct rw_dataset *dataset, double *scores);
-/* Returns 1 if values: [n_docs][n_features] contain an infinite number, which rw_dataset_from_table
- * rejects. Then *doc and *feature are the position of the first, in the order of documents.
- * Otherwise returns 0. */
+/* Returns 1 if a value is infinite, which rw_dataset_from_table rejects; otherwise 0. values:
+ * [n_docs][n_features]. *doc and *feature: written if the result is 1, the position of the first
+ * infinite value, in the order of documents. */
 RW_API int rw_rows_infinite(struct rw_ctx *ctx, const float *values, uint32_t n_docs,
                             uint32_t n_features, uint32_t *doc, uint32_t *feature);
 /* Receives a chunk of documents as a data set, and their scores: [n_docs]. Both are borrowed for
@@ -663,19 +668,22 @@ RW_API int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint3
 RW_API int rw_params_write(struct rw_ctx *ctx, struct rw_params *params, FILE *out);
 /* The purpose of parameters that are checked. */
 enum rw_params_use {
-    RW_PARAMS_TRAIN,
-    /* training without validation sets; `early-stop` of origin RW_PARAM_CHANGED is an error */
+    RW_PARAMS_TRAIN, /* training, perhaps with validation sets */
+    /* training without validation sets; `early-stop` above 0 of origin RW_PARAM_CHANGED is an
+     * error */
     RW_PARAMS_TRAIN_ALONE,
     RW_PARAMS_MEASURE,     /* measuring only; checks the parameters of metrics */
-    RW_PARAMS_NO_TABLE     /* no training and no CSV or TSV; parameters for columns are reported */
+    /* only reports parameters for CSV and TSV columns, because the data has another form */
+    RW_PARAMS_NO_TABLE
 };
 /* Checks that the parameters do not contradict each other, as rw_train does. RW_ERR_ARGUMENT: they
  * do; the message explains how. */
 RW_API int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params, enum rw_params_use use);
 /* How to report a parameter that the other parameters make ineffective, such as `truncation` with
  * `pairs=all`. By default it causes a warning, once per parameter and process, if its origin is
- * RW_PARAM_CHANGED. The model then records the default. Training checks after `auto` is resolved.
- * rw_params_check checks parameters of metrics. */
+ * RW_PARAM_CHANGED. The model then records the default. Training reports these parameters after
+ * `auto` is resolved. rw_params_check reports only those that it knows before training, and only
+ * with RW_PARAMS_MEASURE, RW_PARAMS_NO_TABLE or RW_NO_EFFECT_ERROR. */
 enum rw_no_effect {
     RW_NO_EFFECT_WARN,
     RW_NO_EFFECT_SILENT, /* for parameters shared by several training runs */
@@ -704,10 +712,11 @@ struct rw_alias {
     /* NULL: `names` has names of parameters or options. Otherwise it has values of this Rankwood
      * parameter. */
     const char *parameter;
-    /* The words, as in " max-num-nodes @lx max-leaves @ tree-depth ": lower case, with '-' for '_'.
-     * "@" and letters, such as "@lx", apply to the names up to the next '@'. They list the programs
-     * that have a parameter of that name: LightGBM (l), XGBoost (x) or CatBoost (c). Names before
-     * the first '@', and after '@' without a letter, come from other programs. */
+    /* The names or values, in lower case, with '-' for '_' and a blank on both sides. A word of '@'
+     * and letters tells which programs have the names up to the next such word: LightGBM (l),
+     * XGBoost (x), CatBoost (c). Names before the first such word, and after '@' alone, come from
+     * other programs. Example: in " max-num-nodes @lx max-leaves @ tree-depth ", max-leaves is a
+     * name of LightGBM and XGBoost, and the other two names come from other programs. */
     const char *names;
     const char *ours; /* a parameter, option or value; NULL: no counterpart */
     const char *note; /* how it differs, or why it has no counterpart; NULL: no hint */
@@ -715,7 +724,7 @@ struct rw_alias {
 /* Returns the next row of the table after `row` that matches; NULL past the end. row: NULL to start
  * with the first row of the table.
  *
- * - word NULL: every row matches.
+ * - word NULL: every row matches, whatever `parameter` is.
  * - parameter NULL: `word` is a name of a parameter or option.
  * - Otherwise `word` is a value of the Rankwood parameter `parameter`.
  *
@@ -734,7 +743,7 @@ enum rw_empty {
     RW_EMPTY_ONE,
     RW_EMPTY_SKIP
 };
-/* order of ties: input order, or the mean over all orders */
+/* How to rank documents with equal scores: in input order, or by the mean over all orders. */
 enum rw_ties { RW_TIES_FILE, RW_TIES_MEAN };
 /* How to measure rankings: `struct rw_eval_params how = RW_EVAL_DEFAULTS; how.metric =
  * "ndcg@5,map";` */
@@ -1539,9 +1548,9 @@ RW_API uint32_t rw_dataset_width(const struct rw_dataset *dataset);
  * validation sets in the same way. Call rw_model_check_data to get the error before any work. */
 RW_API int rw_model_check_data(struct rw_ctx *ctx, const struct rw_model *model,
                                const struct rw_dataset *dataset);
-/* Checks rows that rw_scorer_rows would score by the rules of rw_model_check_data. With
- * first_feature 0 the rows are an array, otherwise data with explicit ids. RW_ERR_DATA: they do not
- * fit. */
+/* Checks whether rows of these features fit a model, as rw_scorer_rows does for a scorer of the
+ * model. With first_feature 0 the rules for arrays in rw_model_check_data apply, otherwise those
+ * for data with explicit ids. RW_ERR_DATA: the rows do not fit. */
 RW_API int rw_model_check_rows(struct rw_ctx *ctx, const struct rw_model *model, uint32_t n_features,
                                uint32_t first_feature);
 /* Logs a warning if important features never appear in the data. A feature is important if it has
@@ -1705,8 +1714,9 @@ struct rw_exchange {
  * is RW_FEATURE_BASE_AUTO and lossy is 0, whatever `how` says, and does not use `name`. If
  * `featureset` is NULL, feature names are not looked up in a feature set.
  *
- * RW_ERR_ARGUMENT: unknown format, invalid feature_base or, without `params`, `featureset` and
- * `name` as in rw_model_export. RW_ERR_UNSUPPORTED: the format cannot represent a bin boundary, the
+ * RW_ERR_ARGUMENT: unknown format or invalid feature_base. Without `params`, also if `featureset`
+ * or `name` is set for a format without by_set, or missing for a format with it.
+ * RW_ERR_UNSUPPORTED: the format cannot represent a bin boundary, the
  * direction of missing values, a name or a tree of `init`. Two problems are not predicted. Trees
  * may be too deep for readers of the format, and a threshold may separate missing values from all
  * others. */
@@ -1801,8 +1811,9 @@ struct rw_bench_field {
     int decimals;     /* RW_BENCH_REAL: decimals worth printing */
 };
 /* A row of a table. All rows of a table have the same fields. The first row of a benchmark is the
- * only row of table "device". The last rows, of table "bars", compare results with required values,
- * if the inputs are the suite's defaults. */
+ * only row of table "device". The last rows may be a table "bars", which compares results with
+ * required values. Quick runs lack this table, and most suites send it only for their default
+ * inputs. */
 struct rw_bench_row {
     const char *suite, *table;
     int n_fields;
@@ -1810,7 +1821,7 @@ struct rw_bench_row {
 };
 /* Receives a row; texts are valid during the call. Nonzero stops the benchmark. */
 typedef int (*rw_bench_row_fn)(void *user, const struct rw_bench_row *row);
-/* rw_bench returns RW_ERR_ARGUMENT for an option without effect in the suite. */
+/* Options of rw_bench. In suites "far" and "workers", `shape` has no effect. */
 struct rw_bench_options {
     /* for "train": trees (NULL), grow, text, far or workers; for "load" and "predict": NULL */
     const char *suite;
@@ -1818,13 +1829,14 @@ struct rw_bench_options {
     int quick;          /* 1: small inputs and few runs, as a functional test */
     const char *shape;  /* of generated data, as in rw_synth; NULL: the suite's default */
     uint32_t n_queries; /* queries of generated data, 1 to 10^7; 0: the suite's default */
-    uint32_t n_workers;   /* suite "workers": number of workers to compare with one; 0: 2 */
-    /* Parameters that replace those of the suite, or NULL. "load" uses bins and threads, "predict"
-     * uses threads. */
+    /* suite "workers": number of workers to compare with one; 0: 2; other suites: must be 0 */
+    uint32_t n_workers;
+    /* Parameters that replace those of the suite, or NULL. "load" uses only bins and threads,
+     * "predict" only threads. Others are reported (enum rw_no_effect). */
     struct rw_params *params;
 };
 /* Runs a suite of a benchmark on generated data. RW_ERR_ARGUMENT: unknown benchmark or suite, or an
- * option without effect. RW_ERR_INTERRUPTED: `row` stopped it. For other errors, see rw_train. The
+ * invalid option. RW_ERR_INTERRUPTED: `row` stopped it. For other errors, see rw_train. The
  * benchmarks:
  *
  *   train    Trains on the device of parameter `device`.
@@ -1842,21 +1854,22 @@ RW_API int rw_bench(struct rw_ctx *ctx, const char *bench, const struct rw_bench
  *   program    Version, build and operating system.
  *   cpu        Name, processors and their limits (affinity, control group and its file, Slurm).
  *              Threads of 'auto' and the reason. Instruction sets and the one in use.
+ *              RANKWOOD_ISA.
  *   memory     System memory, the control group's limit and its file. Memory that this
- *              process can still get.
+ *              process can still get, and what limits it.
  *   cuda       CUDA version of the build and the oldest driver for it. The driver and the newest
  *              CUDA version it supports. CUDA_VISIBLE_DEVICES and RANKWOOD_TUNING. Number of
  *              visible GPUs, or the reason why no GPU is visible.
  *   gpu        Per GPU: name, compute capability, memory, multiprocessors, clocks and shared memory
  *              per block. The tuning constants in use and whether they were measured. Whether it is
  *              a MIG instance.
- *   libraries  Files of the MPI module and NCCL, or why they are missing.
+ *   libraries  Files of the MPI module and NCCL, unknown if missing. Why NCCL is missing.
  *   check      Per instruction set and GPU: trains two models of two trees on generated data, one
  *              with `split` mart and one with newton. "ok" means that both are identical to the
  *              models of the reference engine (device "ref"). Other results are "differs: ...",
  *              "failed: ...", and "not used: ..." for a GPU that is too old.
- *   auto       For some data sizes: expected ms per tree on CPU and GPU, and the choice of
- *              `auto`. */
+ *   auto       For some data sizes: expected ms per tree on CPU and GPU, and the choice of `auto`
+ *              with the reason. */
 RW_API int rw_doctor(struct rw_ctx *ctx, rw_bench_row_fn row, void *user, int *n_wrong);
 /* Writes three lines about the build to text: [size], truncated to fit. They are the kind of build
  * with compiler and processor; CUDA version and architectures; and instruction sets with the one in

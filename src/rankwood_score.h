@@ -18,8 +18,9 @@
  *     rw_ctx_free(ctx);
  *
  * Rules for both headers:
- * - Errors: a function that can fail returns RW_OK (0) or a negative `enum rw_status`. The context
- *   keeps the message, which rw_last_error returns. The library never prints and never exits.
+ * - Errors: a function that can fail returns RW_OK (0) or a negative `enum rw_status`, unless its
+ *   comment says otherwise. The context keeps the message, which rw_last_error returns. The library
+ *   never prints, and ends the process only in rw_comm_free (rankwood.h).
  * - Results: a function writes its result through a pointer named `out`. If *out is a pointer, it
  *   is NULL after a failure, and there is nothing to free.
  * - Memory: the caller owns the object that a function returns through `out`, and frees it with the
@@ -29,8 +30,9 @@
  * - Numbering: documents (rows) are numbered from 0 in input order. Feature ids are those of the
  *   data, 0 to 65,535.
  * - Arrays are row-major. Comments give their shape in brackets, such as [n_docs].
- * - Threads: use a context in one thread at a time. Models and scorers never change, so several
- *   threads may share them.
+ * - Threads: use a context in one thread at a time. Models and the scorers of rw_scorer_new never
+ *   change, so several threads may share them. Use a scorer of rw_scorer_open (rankwood.h) in one
+ *   thread at a time.
  * - Floating point: functions that compute switch to the default environment for the call and then
  *   restore the caller's. The default rounds to nearest, keeps subnormal numbers and raises no
  *   traps. Results therefore do not depend on the caller's environment. */
@@ -129,8 +131,9 @@ struct rw_feature_use {
     uint64_t n_splits;
     double gain; /* sum of the gains of its splits */
 };
-/* Writes the features that the trees use to uses: [room], largest gain first. Returns the number of
- * such features, which may exceed `room`, or RW_ERR_MEMORY. */
+/* Lists the features that the trees use, largest gain first. uses: [room], written as far as it
+ * reaches. Returns the number of features that the trees use, which may exceed `room`, or
+ * RW_ERR_MEMORY. */
 RW_API int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses, int room);
 /* Returns the name of a feature, or "" for a feature without a name. */
 RW_API const char *rw_model_feature_name(const struct rw_model *model, uint32_t feature);
@@ -158,9 +161,10 @@ RW_API int rw_model_probabilities(struct rw_ctx *ctx, const struct rw_model *mod
                                   const double *scores, size_t n, double *probabilities);
 
 /* ---- scoring rows in memory ---- */
-/* A scorer is a model prepared for fast scoring. Any number of threads may score rows with it at
- * once, on the CPU. Preparation happens only in rw_scorer_new. To replace the model of a running
- * server, create the new scorer first. Then swap the pointer that the threads read. */
+/* A scorer is a model prepared for fast scoring. Any number of threads may score rows at once with
+ * a scorer of rw_scorer_new, on the CPU. Only rw_scorer_new takes time to prepare the model. To
+ * replace the model of a running server, create the new scorer first. Then swap the pointer that
+ * the threads read. */
 struct rw_scorer;
 /* Prepares the first `n_trees` trees; 0 means all. The scorer keeps no reference to the context
  * or the model. The caller frees it with rw_scorer_free. RW_ERR_ARGUMENT: the model has fewer
@@ -180,13 +184,14 @@ RW_API void rw_scorer_free(struct rw_scorer *scorer);
  * RW_ERR_DATA: the columns do not match the model's. With first_feature 0, their number must equal
  * the number of columns of the training set (for LETOR text, its greatest id plus 1). If the model
  * does not record this number, the columns must include all features that the trees use. With
- * another first_feature, the last feature must be among the columns of the training set, unless it
- * was LETOR text or the model does not record them. RW_ERR_MEMORY: out of memory. */
+ * another first_feature, the last feature must be among the columns of the training set, unless the
+ * training set was LETOR text or the model does not record its columns. RW_ERR_MEMORY: out of
+ * memory. */
 RW_API int rw_scorer_rows(struct rw_ctx *ctx, const struct rw_scorer *scorer, const float *values,
                           uint32_t n_docs, uint32_t n_features, uint32_t first_feature,
                           double *scores);
 /* Returns the score of one document. values: [n_values] of features first_feature, first_feature +
- * 1, ... They are not checked; the limits of rw_scorer_rows apply. */
+ * 1, ... The arguments are not checked; the limits of rw_scorer_rows apply. */
 RW_API double rw_scorer_one(const struct rw_scorer *scorer, const float *values, size_t n_values,
                             uint32_t first_feature);
 /* Returns the probability for a score of this scorer, as rw_model_probabilities computes it.

@@ -141,9 +141,9 @@ class DataCheck:
     counts : dict[str, int]
         Counts by name. Sizes: ``documents``, ``queries``, ``features``, ``different_labels``. Documents per query:
         ``shortest_query``, ``median_query``, ``longest_query``. Numbers of queries: ``split``, ``empty``, ``single``,
-        ``alike``, ``mixed``, ``labels_falling``, ``labels_rising``. Numbers of documents: ``twins``,
-        ``contradictions``. With a second set: ``against_documents``, ``against_queries``, ``shared_queries``,
-        ``shared_documents``.
+        ``alike``, ``mixed``, ``labels_falling``, ``labels_rising``. Documents with the same
+        values in a query: ``twins``, and ``contradictions`` of their labels. With a second set:
+        ``against_documents``, ``against_queries``, ``shared_queries``, ``shared_documents``.
     falling_by_chance : float
         Expected number of queries with falling, or with rising, labels if their order were random.
     constant_ndcg_file : float

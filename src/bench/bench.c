@@ -1,6 +1,6 @@
-/* Runs the suites of `rankwood bench`: finds a suite, checks its options, generates its data, makes
- * its parameters, times trainings, and sends rows to the caller. The suites are in
- * suite_trees.c, suite_codes.c, suite_load.c and suite_predict.c. */
+/* Implements rw_bench, which runs one suite of `rankwood bench`, and the functions that suites
+ * share: they make data and parameters, time trainings, and send rows to the caller. The suites are
+ * in suite_trees.c, suite_codes.c, suite_load.c and suite_predict.c. */
 #include "bench/bench.h"
 
 #include <ctype.h>
@@ -130,7 +130,7 @@ static void add_training(struct rw_bench_line *line, const struct rw_bench_train
     rw_bench_add_real(line, "most_ms", training->most_ms, 3);
 }
 
-/* Adds one field of rw_bench_send_row, whose value is the next argument. */
+/* Adds one field of rw_bench_send_row. The next of `args` is its value. */
 static void add_next(struct rw_bench_line *line, const char *name, char kind, va_list *args)
 {
     const char *text = NULL;
@@ -221,9 +221,9 @@ void rw_bench_spread(double *ms, int n, struct rw_bench_times *out)
     *out = (struct rw_bench_times){(ms[(n - 1) / 2] + ms[n / 2]) / 2.0, ms[0], ms[n - 1]};
 }
 
-/* ---- trainings, loading, scores ---- */
+/* ---- running a suite ---- */
 
-/* Reports that parameters have no effect if the suite ignores them. */
+/* Reports the parameters that the suite ignores (rw_params_no_effect). */
 static int check_params(struct rw_bench *bench)
 {
     const struct rw_params *params = bench->options->params;
@@ -265,8 +265,9 @@ static int check_options(struct rw_bench *bench, const char *name)
     return rw_params_check(ctx, o->params, RW_PARAMS_TRAIN);
 }
 
-/* Writes the name of the device; a GPU's includes its model. Fails early on a missing GPU, except
- * in suites that measure the time to open the device. */
+/* Writes the name of the device. For a GPU, the name includes the GPU's model, and the function
+ * fails if the GPU is missing. Suites that measure the time to open the device get only the value
+ * of parameter `device`, unchecked. */
 static int name_device(struct rw_bench *bench, char *name, size_t size)
 {
     const struct rw_bench_setting settings[] = {{"leaves", "7"}, {"rounds", "1"}};

@@ -1,7 +1,8 @@
 /* `rankwood doctor`: sends one table of rows per subject. Most tables describe this machine. The
  * table "check" verifies that the CPU with each of its instruction sets, and each GPU, train the
- * models of the reference engine, byte for byte. To add a fact, add a field to its table here, and
- * describe it at rw_doctor in rankwood.h. */
+ * models of the reference engine (tree/ref), byte for byte. The table "auto" shows which device
+ * `auto` chooses. To add a fact, add a field to its table here, and describe the field at rw_doctor
+ * in rankwood.h. */
 #include "bench/bench.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@ enum { PATH_SIZE = 4096 };
 
 /* ---- fields ---- */
 
-/* Formats a CUDA version: 13000 is 13.0. */
+/* Formats a CUDA version: 13000 is "13.0". 0 (unknown) is "". */
 static const char *version_text(int version, char text[16])
 {
     snprintf(text, 16, version > 0 ? "%d.%d" : "", version / 1000, version % 1000 / 10);
@@ -50,7 +51,7 @@ static int send_program(struct rw_bench *bench)
                              system);
 }
 
-/* Lists the instruction sets of this processor, such as "plain avx2". */
+/* Lists the instruction sets that Rankwood can use on this processor, such as "plain avx2". */
 static const char *instruction_sets(char *text, size_t size)
 {
     *text = 0;

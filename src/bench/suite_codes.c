@@ -1,5 +1,5 @@
-/* Training sets generated as codes, and the suites that train on them. The values of sets of this
- * size would not fit in memory. */
+/* Training sets generated as codes, and the suites "far" and "workers", which train on them. The
+ * values of sets of this size would not fit in memory. */
 #include <float.h>
 #include <stddef.h>
 
@@ -7,8 +7,9 @@
 #include "comm/comm.h"
 #include "gpu/device/device.h"
 
-/* A random word makes one byte for each of FEATURES_PER_WORD features. Every INFORMATIVE_STEP-th
- * feature depends on the label. A thread takes CHUNK_DOCS documents at a time. */
+/* Each of the eight bytes of a random 64-bit word makes the code of one feature. Every
+ * INFORMATIVE_STEP-th feature depends on the document's quality, and so does the label. A thread
+ * takes CHUNK_DOCS documents at a time. */
 enum { FEATURES_PER_WORD = 8, INFORMATIVE_STEP = 4, CHUNK_DOCS = 4096, LABELS = 5 };
 
 struct make {
@@ -17,8 +18,8 @@ struct make {
     uint32_t n_words;     /* random words per document, each for FEATURES_PER_WORD features */
 };
 
-/* Returns the random number of an item as eight bytes (Steele, Lea and Flood, "Fast splittable
- * pseudorandom number generators"). */
+/* Returns eight random bytes, which depend only on `seed` and on the number `item` (Steele, Lea and
+ * Flood, "Fast splittable pseudorandom number generators"). */
 static uint64_t bytes_of(uint64_t seed, uint64_t item)
 {
     uint64_t z = seed + (item + 1) * 0x9E3779B97F4A7C15u;
@@ -48,7 +49,7 @@ static int fill(void *user, struct rw_share *share)
 {
     const struct make *make = user;
     const struct rw_bins *bins = make->binned->bins;
-    /* Documents are numbered in the whole set. */
+    /* Random numbers depend on the document's number in the whole set. */
     const uint64_t first = make->first;
     float *label = make->binned->documents->label;
     for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
@@ -160,7 +161,7 @@ int rw_bench_codes_make(struct rw_ctx *ctx, const struct rw_bench_codes *codes,
     return RW_OK;
 }
 
-/* ---- the training of both suites ---- */
+/* ---- the parameters of both suites ---- */
 
 enum { QUERIES = 250000 }; /* the suites' default number of queries */
 
@@ -177,19 +178,19 @@ static int make_params(struct rw_bench *bench, struct rw_params **out)
 
 /* ---- suite "far" ----
  * Trains on host-resident codes: the GPU reads them from host memory. Measures the rate of these
- * reads as a fraction of the rate at which the link between host and GPU copies. A quarter of the
- * codes is on the GPU or, if the user sets --gpu-memory, as many as fit in it. */
+ * reads as a fraction of the rate at which the link between host and GPU copies. At most a quarter
+ * of the codes is in GPU memory or, if the user sets --gpu-memory, as many as fit in it. */
 
 struct far {
     struct rw_bench *bench;
     struct rw_binned *binned; /* borrowed */
     struct rw_params *params; /* borrowed */
     struct rw_plan plan;
-    double code_bytes;       /* all codes; in the GPU's layout if they fit in its memory */
+    double code_bytes;       /* bytes of all codes; in the GPU's layout if they fit in GPU memory */
     double copied, gathered; /* bytes per second of the link, by copies and by reads of a kernel */
 };
 
-/* Plans the training with `bytes` bytes of GPU memory. *fits: 0 if they are too few for it. */
+/* Plans the training with `bytes` bytes of GPU memory. *fits: 0 if training needs more, else 1. */
 static int plan_with(struct far *s, uint64_t bytes, int *fits)
 {
     char text[32];

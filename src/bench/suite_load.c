@@ -12,8 +12,9 @@
 
 enum { QUERIES = 3000, QUICK_QUERIES = 40, RUNS = 5 };
 
-/* Targets. One thread must read this many MB of text per second. Peak memory must be at most 1.5
- * times the codes, plus labels, plus a constant. */
+/* Targets (rw_bench_bar). One thread must read at least must_mb_s MB of text per second; aim_mb_s
+ * is a more ambitious rate. Peak memory until text is ready to train on must be at most code_share
+ * times the bytes of the codes, plus 4 bytes per document for labels, plus constant_bytes. */
 static const double must_mb_s = 300.0, aim_mb_s = 700.0;
 static const double code_share = 1.5, constant_bytes = 67108864.0;
 
@@ -23,7 +24,7 @@ struct loading {
     uint32_t n_queries, n_docs;
     int n_runs;
     struct rw_params *params;      /* borrowed */
-    double text_bytes, file_bytes; /* sizes of the text, and of the file that is read now */
+    double text_bytes, file_bytes; /* sizes of the text, and of the text or cache to read now */
     double code_bytes;             /* 0: not measured */
     double read_mb_s;              /* MB/s of reading text with one thread; NaN: not measured */
     double ready_peak_bytes;       /* peak memory until text is ready to train on; NaN: unknown */
@@ -31,8 +32,9 @@ struct loading {
 
 /* ---- peak memory ---- */
 
-/* Resets the peak to the memory in use now. First returns free memory to the system, so that memory
- * of the last run does not count. Returns 0, or -1 if the system cannot reset the peak. */
+/* Resets the process's peak memory to the memory in use now. First returns free memory to the
+ * system, so that memory of the last run does not count. Returns 0, or -1 if the system cannot
+ * reset the peak. */
 static int reset_peak(void)
 {
     const int file = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
@@ -59,8 +61,8 @@ static double peak_bytes(void)
 
 /* ---- one method ---- */
 
-/* The time and peak memory when the codes were ready, taken at the end of stage "cuts and codes".
- */
+/* The time (rw_clock_ms) and peak memory when reading ended or, in training, when stage "cuts and
+ * codes" ended. */
 struct ready {
     double at_ms, peak;
 };
@@ -74,8 +76,8 @@ static void on_stage(void *user, const char *stage, double ms, size_t bytes)
         *ready = (struct ready){rw_clock_ms(), peak_bytes()};
 }
 
-/* Reads the file once. is_ready: 0: measures reading its values; 1: measures until training could
- * grow its first tree. */
+/* Reads the file once. is_ready 0: measures reading its values. is_ready 1: measures until training
+ * could grow its first tree. */
 static int load_once(struct loading *s, int is_ready, double *ms, double *peak)
 {
     struct rw_ctx *ctx = s->bench->ctx;
@@ -124,7 +126,7 @@ static int time_method(struct loading *s, const char *method, int is_ready, int 
                              times.least_ms, times.most_ms, mb_s, peak / 1e6);
 }
 
-/* Measures with one thread, then with n_threads, which the context has afterwards. */
+/* Measures with one thread, then with n_threads. The context has n_threads threads afterwards. */
 static int time_both(struct loading *s, const char *method, int is_ready, int n_threads)
 {
     if (n_threads > 1)

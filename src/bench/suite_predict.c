@@ -27,13 +27,15 @@ struct scoring {
     struct rw_arena arena;    /* owns the arrays below */
     float *value;             /* [n_docs][n_ids] */
     double *scores, *plain;   /* [n_docs] plain: scores by rw_predict_one */
-    /* the current model */
-    char name[64];
+    /* The members below describe the current model. */
+    char name[64]; /* "500 trees, 31 leaves" */
     double mean_leaves;
     struct rw_model *model;   /* owned */
     struct rw_scorer *scorer; /* owned */
     double walk_ns; /* ns per document of rw_flat_walk, with the current number of threads */
-    double one_us;  /* microseconds of rw_scorer_one, 31 leaves per tree; NaN: not measured yet */
+    /* microseconds per document of rw_scorer_one, for the first model, of 31 leaves per tree; NaN:
+     * not measured yet */
+    double one_us;
 };
 
 /* ---- data ---- */
@@ -121,7 +123,7 @@ enum method { WALK, PREDICT, ROWS, WALK_ONE, ONE };
 static const char *const names[] = {"walk", "rw_predict", "rw_scorer_rows", "walk",
                                     "rw_scorer_one"};
 
-/* Scores all documents in one call, or the first n one at a time. */
+/* Scores all documents in one call or, with WALK_ONE and ONE, the first n one at a time. */
 static int score(struct scoring *s, enum method method, uint32_t n)
 {
     struct rw_ctx *ctx = s->bench->ctx;
@@ -139,8 +141,8 @@ static int score(struct scoring *s, enum method method, uint32_t n)
     return RW_OK;
 }
 
-/* Measures nanoseconds per document, after a warm-up run. *equal: 1 if all scores of all runs equal
- * s->plain, bit for bit; else 0. */
+/* Measures nanoseconds per document, after a warm-up run. *equal: 1 if in all runs the scores of
+ * the timed documents equal s->plain, bit for bit; else 0. */
 static int time_method(struct scoring *s, enum method method, struct rw_bench_times *ns, int *equal)
 {
     const uint32_t n = method < WALK_ONE || s->n_docs < ONE_DOCS ? s->n_docs : ONE_DOCS;

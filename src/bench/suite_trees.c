@@ -1,5 +1,6 @@
-/* Suites of trainings on synthetic data: time and memory per tree, growth of the time with the size
- * of the data, and time from reading text to the finished model. */
+/* Suites that train on synthetic data: "trees" measures time per tree and memory, "grow" how the
+ * time per tree grows with documents, features, bins and leaves, and "text" the time from reading
+ * text to the finished model. */
 #include <unistd.h>
 
 #include "bench/bench.h"
@@ -23,7 +24,8 @@ static int are_same(struct rw_params *a, struct rw_params *b)
 }
 
 /* Makes parameters from the suite's settings, overridden by the user's parameters. *is_default: 1
- * if the user's options change neither the suite's data nor the trees. */
+ * if this is no quick run, and the user's options change neither the suite's data nor the trees,
+ * except by `seed`. */
 static int make_params(struct rw_bench *bench, const struct rw_bench_setting *setting,
                        int n_settings, struct rw_params **out, int *is_default)
 {
@@ -35,7 +37,7 @@ static int make_params(struct rw_bench *bench, const struct rw_bench_setting *se
     return RW_OK;
 }
 
-/* Returns the largest number of leaves of a tree. */
+/* Returns the number of leaves that a tree may have. */
 static int most_leaves(const struct rw_params *params, uint32_t n_docs)
 {
     if (params->grow == RW_GROW_LEVELS)
@@ -43,7 +45,7 @@ static int most_leaves(const struct rw_params *params, uint32_t n_docs)
     return rw_params_leaves(params, n_docs);
 }
 
-/* Computes the figures from t->grown. */
+/* Computes the figures from t->grown, as time_training describes. */
 static void take_figures(struct rw_bench_training *t, int rounds)
 {
     const struct rw_bench_grown *grown = &t->grown;
@@ -69,9 +71,9 @@ static void take_figures(struct rw_bench_training *t, int rounds)
     t->most_ms = times.most_ms;
 }
 
-/* Trains and fills *out, except out->plan, which must be set. Figures exclude the first trees: they
- * start at tree rounds / 10, but at least 2 and at most 10. model: receives the model, which the
- * caller frees with rw_model_free; NULL: not needed. */
+/* Trains and fills in *out, except out->plan, which must be set. The figures leave out the first
+ * trees: they start with tree rounds / 10, but at least 2 and at most FIRST_TREE. model: receives
+ * the model, which the caller frees with rw_model_free; NULL: not needed. */
 static int time_training(struct rw_bench *bench, struct rw_params *params,
                          const struct rw_dataset *dataset, struct rw_bench_training *out,
                          struct rw_model **model)
@@ -91,14 +93,14 @@ static int time_training(struct rw_bench *bench, struct rw_params *params,
     return status;
 }
 
-/* ---- suite "trees": milliseconds and memory per tree, on three shapes of data ---- */
+/* ---- suite "trees": milliseconds per tree, and memory, on three shapes of data ---- */
 
 enum { MOST_ROWS = 7, QUICK_DOCS = 1500 };
 
 /* The data and settings of each row. Options may replace some of them. */
 static const struct preset {
     const char *shape;
-    uint32_t n_queries, n_docs; /* 0 in one of them: it follows from the other */
+    uint32_t n_queries, n_docs; /* one of them is 0 and follows from the other */
     const char *leaves, *bins, *split;
     double must_ms, aim_ms; /* on one H200 */
 } presets[MOST_ROWS] = {
@@ -199,8 +201,8 @@ static int measure_row(struct trees *s, struct row *row)
                              t->grown.load_ms / 1e3);
 }
 
-/* Returns the memory bound: 1.3 x padded codes + 80 bytes per document + 12 bytes x leaves x total
- * bins + 64 MiB. NaN on the CPU, where the padding of codes is unknown. */
+/* Returns the largest GPU memory that the target allows: 1.3 x bytes of padded codes + 80 bytes per
+ * document + 12 bytes x leaves x total bins + 64 MiB. NaN on the CPU. */
 static double allowed_bytes(const struct row *row)
 {
     if (!row->training.plan.on_gpu)
@@ -300,7 +302,7 @@ struct step {
     const char *text;         /* from the table above */
     struct rw_params *params; /* borrowed; NULL: no step yet */
     uint32_t n_queries, n_features;
-    double size; /* size along the axis; time should grow no faster */
+    double size; /* the quantity of the axis; time should not grow faster */
     struct rw_bench_training training;
 };
 
@@ -363,7 +365,8 @@ static int measure_step(struct grow *s, struct step *step)
     return RW_OK;
 }
 
-/* Sends the row of a step. last: the previous step on the axis, or NULL for the first. */
+/* Sends the row of a step, and notes its target. last: the previous step on the axis, or NULL for
+ * the first. */
 static int send_step(struct grow *s, const struct step *step, const struct step *last)
 {
     const uint32_t n_docs = rw_dataset_n_docs(s->bench->made.dataset);
@@ -387,7 +390,7 @@ static int send_step(struct grow *s, const struct step *step, const struct step 
                              size_ratio, time_ratio / size_ratio);
 }
 
-/* Returns 1 if the user fixed the axis, which is then not varied. */
+/* Returns 1 if the user's parameters fix the quantity of this axis. It is then not varied. */
 static int is_fixed(const struct grow *s, enum axis axis)
 {
     const struct rw_params *given = s->bench->options->params;

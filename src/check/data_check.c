@@ -1,6 +1,8 @@
-/* Implements rw_check: reads data, looks for properties that make training worse, and reports
- * findings in words. Among them are identifiers, leaks, duplicates and drift between two sets.
- * Absent features count as 0, as in training by default. Missing values are left out. */
+/* Implements rw_check_new: reads data, looks for properties that make training worse, and reports
+ * findings, one line of text each. They concern identifiers, leaks, duplicates, and drift
+ * (different distributions in two sets). Absent values count as 0, as in training by default, or as
+ * a category of their own. Drift compares the values that are not missing, and the fractions of
+ * missing values. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,16 +16,16 @@
 #include "io/data_format.h"
 #include "metric/metric.h"
 
-/* Thresholds above which a property becomes a finding. They are first guesses, made on MQ2008,
- * OHSUMED and synthetic data. */
+/* Thresholds for findings. They are first guesses, made on MQ2008, OHSUMED and synthetic data. */
 #define RW_CHECK_DRIFT 0.1 /* distance of two distributions, 0 to 1 */
 /* number of distinct values per document, or per query, from which a feature is an identifier */
 #define RW_CHECK_DISTINCT 0.9
-/* identifiers need this many documents; those of queries also need half as many queries */
+/* identifiers are looked for in at least so many documents, and, for identifiers of queries, in at
+ * least half as many queries */
 #define RW_CHECK_LEAST_DOCS 50
 /* for constant scores: difference of NDCG@10 between ties in input order and averaged */
 #define RW_CHECK_TIES_LEAK 0.05
-#define RW_CHECK_MISSING   0.5 /* fraction of documents in which a feature is missing */
+#define RW_CHECK_MISSING   0.5 /* fraction of documents in which a feature's value is missing */
 
 /* A list of names for a message, such as "7, 9 and 2 more". */
 struct names {
@@ -32,16 +34,17 @@ struct names {
     char text[256];
 };
 
-/* A category of a feature, and its number of documents in each of two sets. Two sets are compared
- * by the text of categories, as the numbers of one set mean nothing in the other. */
+/* A category of a feature, and its number of documents in each of two sets. Categories of two sets
+ * are matched by their text, as the numbers of one set mean nothing in the other. */
 struct counted {
     const char *word;
     uint32_t n_docs[2];
 };
 
-/* Appends the categories of `feature` that occur in a set to words [*n], with the number of their
+/* Appends the categories of `feature` that occur in a data set to `words`, with the number of their
  * documents in n_docs[set]. The category "0" is always appended, for documents without the feature.
- * The set must have a vocabulary for the feature, or lack the feature. */
+ * The data set must have a vocabulary for the feature, or lack the feature. set: 0 or 1. words:
+ * [*n]. */
 static void count_words(const struct rw_dataset *dataset, uint32_t feature, int set,
                         struct counted *words, size_t *n)
 {
@@ -107,15 +110,16 @@ static int compare_words(const struct rw_dataset *dataset, const struct rw_datas
 struct job {
     const struct rw_dataset *dataset, *other; /* other: NULL without a second set */
     uint32_t longest;                         /* documents of the longest query of `dataset` */
-    uint64_t *hash;                           /* [n_columns] hashes of values, to find duplicates */
-    struct rw_feature_check *features;        /* [n_columns] */
+    uint64_t *hash; /* [n_columns] hash of each feature's values, to find duplicates */
+    struct rw_feature_check *features; /* [n_columns] */
 };
 
-/* Scratch arrays of a thread. n_docs is that of the larger set. */
+/* Scratch arrays of a thread. n_docs: the number of documents of the larger set. */
 struct space {
     float *value; /* [n_docs] values of a feature, 0 in place of absent ones */
-    /* Sorted keys of the values that are not missing: `key` [n_docs] for the first set, `other_key`
-     * [documents of the second set] for the second. `scratch` [n_docs] is for sorting. */
+    /* key: [n_docs] sorted keys of the first set's values that are not missing. other_key:
+     * [documents of the second set] the same keys for the second set. scratch: [n_docs] for
+     * sorting. */
     uint32_t *key, *other_key, *scratch;
     double *score;   /* [longest] a query's values, as scores */
     uint32_t *order; /* [longest] its documents, sorted by score */
@@ -133,7 +137,8 @@ static int space_init(const struct job *job, struct rw_arena *arena, struct spac
     return RW_ARENA_NEW(NULL, arena, space->order, job->longest);
 }
 
-/* Writes the sorted keys of the values that are not missing to key [n]. Returns their number. */
+/* Writes the sorted keys of the values that are not missing to `key`, and returns their number.
+ * value, key, scratch: [n]. */
 static size_t sort_values(const float *value, size_t n, uint32_t *key, uint32_t *scratch)
 {
     size_t kept = 0;
@@ -146,8 +151,8 @@ static size_t sort_values(const float *value, size_t n, uint32_t *key, uint32_t 
     return kept;
 }
 
-/* Returns the largest difference of two distribution functions (Kolmogorov and Smirnov). a: [n], b:
- * [m] keys in rising order. Returns NaN if n or m is 0. */
+/* Returns the largest difference of the distribution functions of two sets of keys (Kolmogorov and
+ * Smirnov), or NaN if one set is empty. a: [n], ascending. b: [m], ascending. */
 static double distance_of(const uint32_t *a, size_t n, const uint32_t *b, size_t m)
 {
     double most = 0.0;
@@ -345,7 +350,7 @@ static int check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 
 /* ---- ids ---- */
 
-/* Writes ids [n_queries] in sorted order. The caller frees the array. */
+/* Returns the query ids in sorted order. The caller frees *ids: [n_queries]. */
 static int sort_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset, const char ***ids)
 {
     RW_TRY(RW_NEW(ctx, *ids, dataset->n_queries));
@@ -355,7 +360,8 @@ static int sort_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset, const 
     return RW_OK;
 }
 
-/* Adds a name, shortened to 40 bytes. Only the first `most` names are shown. */
+/* Adds a name, shortened to 40 bytes. The text has only the first `most` names, and the number of
+ * further names. */
 static void add_name(struct names *names, uint32_t most, const char *name)
 {
     char *const to = names->text + names->at;
@@ -366,7 +372,7 @@ static void add_name(struct names *names, uint32_t most, const char *name)
         snprintf(to, left, " and %u more", names->n - most);
 }
 
-/* Adds the ids that appear again after other queries to `split`. */
+/* Adds to `split` the query ids that reappear after other queries. */
 static int find_split(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct names *split)
 {
     RW_FREED const char **id = NULL;
@@ -390,9 +396,9 @@ static uint32_t hash_word(const char *word)
     return hash;
 }
 
-/* Writes a hash of each document's values to hashes [n_docs]. Equal documents have equal hashes.
- * The hash is a sum, so that columns may come in any order. Zeros and absent values add 0, so 0
- * means a document without other values. */
+/* Writes a hash of each document's values. Documents with the same values have equal hashes. The
+ * hash is a sum over features, so their order does not matter. Zeros and absent values add 0, so a
+ * hash of 0 means that a document has no other values. hashes: [n_docs]. */
 static void hash_docs(const struct rw_dataset *dataset, uint64_t *hashes)
 {
     memset(hashes, 0, dataset->n_docs * sizeof(*hashes));
@@ -426,7 +432,7 @@ static int by_hash(const void *a, const void *b)
     return x->label < y->label ? -1 : x->label > y->label;
 }
 
-/* Counts n_twins and n_contradictions (struct rw_check). hashes: [n_docs], by hash_docs. */
+/* Counts out->n_twins and out->n_contradictions. hashes: [n_docs], by hash_docs. */
 static int count_twins(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint64_t *hashes,
                        struct rw_check *out)
 {
@@ -453,7 +459,8 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Counts the query ids and documents that are also in `other`. hashes: those of `dataset`. */
+/* Counts the query ids and documents that are also in `other`. hashes: [n_docs], those of
+ * `dataset`. */
 static int count_shared(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                         const uint64_t *hashes, const struct rw_dataset *other,
                         struct rw_check *out)
@@ -499,7 +506,7 @@ static double chance_to_fall(const float *sorted, uint32_t n)
     return exp(logarithm);
 }
 
-/* Adds one query to the counts of the public struct. sorted: [n] scratch. */
+/* Adds one query to the counts of struct rw_check. label: [n]. sorted: [n] scratch. */
 static void check_query(const float *label, uint32_t n, float *sorted, struct rw_check *out)
 {
     int falls = 0, rises = 0;
@@ -521,7 +528,8 @@ static void check_query(const float *label, uint32_t n, float *sorted, struct rw
     out->falling_by_chance += chance_to_fall(sorted, n);
 }
 
-/* Fills the public struct's members of labels. sorted: [n] the labels of all documents. */
+/* Fills in the members of struct rw_check about labels. sorted: [n] the labels of all documents,
+ * ascending. */
 static void count_labels(const float *sorted, uint32_t n, struct rw_check *out)
 {
     out->least_label = sorted[0];
@@ -537,7 +545,7 @@ static void count_labels(const float *sorted, uint32_t n, struct rw_check *out)
     }
 }
 
-/* Fills the counts of the public struct that need no features: queries, labels and documents. */
+/* Fills in the members of struct rw_check about labels, and about sizes and labels of queries. */
 static int check_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct rw_check *out)
 {
     const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
@@ -573,11 +581,12 @@ struct checking {
     struct rw_finding finding[MOST_FINDINGS];
     char line[MOST_FINDINGS][LINE];
     struct rw_dataset *dataset, *other; /* owned; other: NULL if there is a single set */
-    int warnings_now; /* 1: warnings are added now; 0: notes; the other kind is skipped */
+    /* 1: add_finding adds warnings and skips notes; 0: it adds notes and skips warnings */
+    int warnings_now;
     /* features that only the first set has (n_only_here), or only the second */
     uint32_t n_only_here, n_only_there;
     uint32_t n_by_one;  /* features with categories in one set, numbers in the other */
-    struct names split; /* ids that appear again */
+    struct names split; /* query ids that reappear after other queries */
 };
 
 /* ---- findings ---- */
@@ -663,7 +672,7 @@ static void report_order(struct checking *c)
     } orders[] = {{check->n_falling, "labels-falling", "from high to low", "high"},
                   {check->n_rising, "labels-rising", "from low to high", "low"}};
     for (int i = 0; i < 2; i++) {
-        /* three deviations above chance, and a tenth of the queries */
+        /* more than chance by three standard deviations, and by a tenth of the queries */
         const double more = orders[i].n - chance;
         if (more > 3 * sqrt(chance + 1) && more > 0.1 * check->n_mixed)
             add_finding(
@@ -716,12 +725,12 @@ static void report_queries(struct checking *c)
     report_order(c);
     const struct count counts[] = {
         {check->n_contradictions, 1, 0, "contradictions",
-         check->n_contradictions == 1 ? "document has the same values as another document of its "
-                                        "query, but a different label"
-                                      : "documents have the same values as another document of "
-                                        "their query, but a different label"},
+         check->n_contradictions == 1 ? "contradicting label: documents with the same values in a "
+                                        "query have different labels"
+                                      : "contradicting labels: documents with the same values in a "
+                                        "query have different labels"},
         {check->n_twins - check->n_contradictions, 0, 0, "twins",
-         "documents have the same values and label as another document of their query"},
+         "documents repeat the values and the label of another document of their query"},
         {check->n_empty, 0, 1, "empty-queries",
          "have no label above 0: NDCG depends on how '--empty' counts them"},
         {has_own ? 0 : check->n_single, 0, 1, "single-queries", "have one document"},
@@ -741,7 +750,7 @@ static void report_queries(struct checking *c)
 }
 
 /* Lists, for each feature, the category whose fraction of the documents differs most between the
- * sets, with both fractions. Differences up to `limit` are left out. */
+ * sets, with both fractions. Features where this difference is at most `limit` are left out. */
 static struct names list_categories(const struct checking *c, double limit)
 {
     struct names names = {0};
@@ -762,9 +771,9 @@ static void report_shared(struct checking *c)
     const struct rw_check *check = &c->check;
     if (!c->other)
         return;
-    /* The least drift to report. Documents of one query are alike, so chance differences depend on
-     * the number of queries. The limit is the 5 % point of the Kolmogorov-Smirnov test for that
-     * many values, and at least RW_CHECK_DRIFT. */
+    /* Drift above `limit` is reported. Documents of one query are alike, so chance differences
+     * depend on the number of queries. `limit` is the 5 % point of the Kolmogorov-Smirnov test for
+     * one value per query, and at least RW_CHECK_DRIFT. */
     const double n = check->n_queries, m = check->n_other_queries;
     const double limit = fmax(1.36 * sqrt((n + m) / (n * m)), RW_CHECK_DRIFT);
     const struct count counts[] = {
@@ -803,7 +812,7 @@ static void report_shared(struct checking *c)
 
 /* ---- checking ---- */
 
-/* Measures constant scores, with ties in input order and averaged. */
+/* Measures NDCG@10 of constant scores, with ties in input order and averaged over all orders. */
 static int measure_constant(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                             struct rw_check *out)
 {
