@@ -63,7 +63,7 @@ TIPS = {
     "categorical": "see [categories](../how-to/categories.md).",
     "monotone": "see [constraints](../how-to/constraints.md).",
     "interactions": "see [constraints](../how-to/constraints.md).",
-    "absent": "LETOR files leave out zeros, tables have missing values: set it to fit your data.",
+    "absent": "`zero` if the data omits zeros, `missing` if it omits unknown values. An empty field of a table is always missing: see [missing or absent](data.md#letor-text).",
     "refit-decay": "see [updating a model](../how-to/update.md).",
 }
 

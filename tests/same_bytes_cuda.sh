@@ -213,7 +213,7 @@ plan() { # options: prints the plan's lines about the second device
 least_memory() {
     needed=$(plan --gpu-memory 1 | sed -n 's/^at most *\([0-9]*\).*/\1/p')
     for more in 1000 4000 16000 64000 256000; do
-        plan --gpu-memory $((${needed:-0} + more)) | grep -q "^other codes" || continue
+        plan --gpu-memory $((${needed:-0} + more)) | grep -q "^codes in host memory" || continue
         echo $((needed + more))
         return
     done

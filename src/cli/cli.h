@@ -1,6 +1,7 @@
-/* The interface that all commands of the program share. It covers values and results (result.c),
- * messages and outputs (messages.c), the command line (main.c, commands.c, help.c), and data and
- * workers (load.c). */
+/* The interface that all commands of the program share. Values and results are implemented in
+ * result.c, messages and outputs in messages.c, and the command line in main.c, commands.c and
+ * help.c. Data and workers are in load.c, rw_train_read in cmd_train.c, and rw_bench_rows in
+ * cmd_bench.c. */
 #pragma once
 
 #include <errno.h>
@@ -70,8 +71,8 @@ void rw_result_put_csv(FILE *out, const char *text);
  * The format of reals is one of printf's, or one of these: empty for rw_figure, "+" for
  * rw_figure_signed, "x" for rw_exact_text, "%" for the percentage of the column's sum. */
 void rw_result_rows(const char *title, json_t *rows, const char *columns);
-/* Limits the last table to its first `most` rows in text and LaTeX. option: the option that shows
- * all rows, as a printf format for their number, a size_t. */
+/* Limits the last table to its first `most` rows (0: all) in text and LaTeX. option: the option
+ * that shows all rows, as a printf format for their number, a size_t. */
 void rw_result_most(int most, const char *option);
 /* Adds one or more lines of text. */
 void rw_result_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -82,8 +83,8 @@ struct rw_result_stream {
     char title[64]; /* title of the last row's table */
     int n, width[RW_STREAM_COLUMNS];
 };
-/* Prints a row and frees it. Prints the title and the columns before the first row of a table.
- * Returns nonzero if the row cannot be written. */
+/* Prints a row and frees it. Prints the title and the columns before the first row, and where
+ * the title or the number of columns changes. Returns nonzero if the row cannot be written. */
 int rw_result_show(struct rw_result_stream *stream, const char *title, json_t *row,
                    const char *columns);
 
@@ -108,8 +109,8 @@ enum rw_exit {
 /* The text before each message, "rankwood". Each program defines it. */
 extern const char *const rw_msg_program;
 
-/* Sets the amount of messages. quiet: 1 for no notes; verbose: 1 for debug lines of the library,
- * too. */
+/* Sets the amount of messages. quiet: 1 suppresses rw_msg_line. verbose: 1 prints the library's
+ * debug lines, too. */
 void rw_msg_set(int quiet, int verbose);
 /* Suppresses all messages, except failures that only this worker can report. */
 void rw_msg_silence(int is_silent);
@@ -134,7 +135,8 @@ void *rw_need(size_t n, size_t size);
 /* Returns the array of n elements with room for one more. The array must come from this function,
  * or be NULL with n = 0. */
 void *rw_grown(void *array, size_t n, size_t size);
-/* Return a copy of a text, and a text formatted by printf. Both exist until the program ends. */
+/* rw_copy copies a text. rw_text and rw_text_of format one as printf and vprintf do. The results
+ * exist until the program ends. */
 char *rw_copy(const char *text);
 char *rw_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *rw_text_of(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
@@ -153,6 +155,7 @@ void rw_msg_log(void *user, enum rw_log_level level, const char *line);
 /* ---- a progress bar on standard error: on a terminal, without --quiet, after a second ---- */
 /* Returns the seconds of a monotonic clock. */
 double rw_progress_clock(void);
+/* Starts the time of a bar, which rw_progress_show draws. */
 void rw_progress_start(void);
 /* Shows that `done` of `total` rounds of `n_docs` documents each are finished. The bar is drawn at
  * most 6 times per second. */
@@ -231,7 +234,7 @@ struct rw_option {
      * effect. Giving both is an error. */
     const char *idle_with;
     /* Options of the command, each between blanks, of which this one needs at least one. Without
-     * it, the option would have no effect, which is an error. */
+     * any of them, the option would have no effect, which is an error. */
     const char *idle_without;
     int n_given;        /* how often it is given; set in the copy of the command line */
     const char *former; /* an older name that is still accepted, or NULL */
@@ -314,7 +317,8 @@ int rw_option_letter(const struct rw_option *option);
 /* Prints --help in lines of at most 79 columns: the usage, with a line for each line of `operands`,
  * then options and parameters. Sorts the parameters of `cli` by name. */
 void rw_help_print(const struct rw_cli *cli);
-/* Prints lines of the help. A long line of the form " name text" continues below its text. */
+/* Prints lines of the help. If a line begins with a blank and a name, and two or more blanks
+ * separate the name from a text, the text continues below itself. */
 void rw_help_lines(FILE *out, const char *text);
 
 /* Splits "a,b" into copies of its parts. */
@@ -357,18 +361,19 @@ int rw_load_columns(struct rw_cli *cli, const struct rw_dataset *like, const str
 /* Checks after reading that options for tables had an effect. */
 int rw_load_check_columns(struct rw_cli *cli);
 /* Reads files as one dataset. Named features get the ids of cli->dataset if it is set, else those
- * of the model. by_codes: reads codes instead of values, for a validation set of cli->binned. With
- * --verbose, prints time and memory. */
+ * of cli->init or cli->model. by_codes: reads codes instead of values, for a validation set of
+ * cli->binned. With --verbose, prints time and memory. */
 int rw_load_dataset(struct rw_cli *cli, const struct rw_list *files, int by_codes,
                     struct rw_dataset **out);
-/* Reads cli->dataset with the weights that the parameters name. */
+/* Reads cli->dataset with the side columns that the parameters name. Except for trainings, also
+ * calls rw_load_check_columns. */
 int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
 /* Like rw_load_weighted, after reading the model, which is the first operand. files: NULL for the
  * other operands. Warns of features that the data lacks. */
 int rw_load_model_and_data(struct rw_cli *cli, const struct rw_list *files);
-/* Reads cli->binned from the operands. Its documents, with their weights, become cli->dataset. */
+/* Reads cli->binned from the operands. Its documents, with side columns, become cli->dataset. */
 int rw_train_read(struct rw_cli *cli);
-/* Reads the side columns of cli->dataset. */
+/* Reads the side columns that the parameters name into cli->dataset. */
 int rw_load_side_columns(struct rw_cli *cli);
 /* Ends the stage of reading these files. */
 void rw_load_end_reading(const struct rw_list *files);
@@ -383,7 +388,8 @@ uint32_t rw_load_n_features(const struct rw_cli *cli);
 int rw_load_scores(struct rw_cli *cli, const char *path, double *scores);
 /* Parses --trees N, the first N trees of cli->model. text: NULL for all trees. */
 int rw_load_n_trees(struct rw_cli *cli, const char *text, int *n_trees);
-/* Fails on an unknown program, and on parameters that do not change its figures. */
+/* Fails on an unknown program, and if `empty`, `ties` or `relevant` is set, which the conventions
+ * of the program replace. */
 int rw_load_check_like(const struct rw_cli *cli, const char *like);
 
 /* Checks the options for TREC files, --qrels and --run, which replace data. Fails on options
@@ -401,7 +407,8 @@ json_t *rw_load_json_metrics(const struct rw_eval *eval);
 
 #define RW_TIES_ADVICE "; '--ties mean' does not depend on the order"
 /* Warns if the order of tied documents changes a metric by more than 0.001. Only the first such
- * call of the program warns. moved: the change. set: a name for the scores. */
+ * call of the program warns. moved: the change. set: a name for the scores. advice: RW_TIES_ADVICE
+ * or "", appended to the warning. */
 void rw_load_warn_moved(const char *set, const char *metric, double moved, const char *advice);
 /* Calls rw_load_warn_moved for each metric of the evaluation. */
 void rw_load_warn_ties(const struct rw_eval *eval, const char *set, const char *advice);

@@ -54,7 +54,7 @@ struct bench {
     enum rw_format format;
     struct rw_result_stream stream; /* text */
     json_t *document, *rows;        /* other formats */
-    json_t *table;                  /* LaTeX: its current table */
+    json_t *table;                  /* LaTeX: the rows of the current table */
     const char *columns;            /* CSV: the columns of all rows, ";table;row;" */
 };
 

@@ -1,4 +1,5 @@
-/* `rankwood check` finds properties of data that make training worse. */
+/* `rankwood check` finds properties of data that make training or evaluation worse. Drift, with
+ * --against, measures how differently a feature or the labels are distributed in the two sets. */
 #include "cli/cli.h"
 
 enum { SHOWN_DRIFT = 10 };

@@ -1,5 +1,6 @@
 /* `rankwood compare` compares two rankings, or several with a baseline. A ranking comes from a
- * model, a file of scores, or a TREC run. */
+ * model, a file of scores, or a TREC run. Each compared ranking is a "system". The queries whose
+ * metric changed most between two systems are their "moved" queries. */
 #include "cli/cli.h"
 
 enum { SHOWN_MOVED = 10 };
@@ -43,7 +44,7 @@ static const struct rw_option options[] = {
 
 /* ---- scoring ---- */
 
-/* The compared rankings. The first is compared with each of the others. */
+/* The files of the systems. The first system is compared with each of the others. */
 static struct rw_list systems;
 static int *is_model;            /* [systems.n] 0: scores or a TREC run; NULL with --qrels */
 static struct rw_model **models; /* [systems.n] NULL: not a model */
@@ -178,7 +179,8 @@ static int compare_all(struct rw_cli *cli)
 #define INTERVAL "=+;low=2.5 %=+;high=97.5 %=+;p==%.4f;"
 #define COUNTS   "better;equal;worse"
 
-/* Adds a row for CSV and text, with the metric and its queries. */
+/* Appends a copy of `row` for CSV and text, with the metric and the number of its queries in front.
+ */
 static void add_row(json_t *rows, json_t *row, const struct rw_comparison *of, unsigned queries)
 {
     json_object_update(rw_result_add(rows, "metric:s queries:u", of->metric, queries), row);
@@ -198,8 +200,8 @@ static json_t *compared_row(const struct rw_compared *row)
         row->low, row->high, row->p, row->n_wins, row->n_ties, row->n_losses);
 }
 
-/* Returns one metric's object. Its rows are added to `rows`, and those of the first SHOWN_MOVED
- * queries to `first`. */
+/* Returns one metric's object. Adds a row for all queries and one per group to `rows`, and the
+ * first SHOWN_MOVED moved queries to `first`. */
 static json_t *compared_document(const struct rw_comparison *of, json_t *rows, json_t *first)
 {
     json_t *all = compared_row(&of->all), *groups = json_array(), *moved = json_array();
@@ -250,7 +252,7 @@ static json_t *add_two(void)
     return n_metrics == 1 ? json_array_get(all, 0) : all;
 }
 
-/* Adds a table with a row per system and a column per metric, as papers print it. */
+/* Adds a table with a row per system and a column per metric. p: [n_metrics][n_others]. */
 static void add_pivot(const double *p)
 {
     const char *columns = "system";
@@ -276,7 +278,8 @@ static void add_pivot(const double *p)
                    comparison[0]->all.n_queries);
 }
 
-/* Adds the row of the baseline and the rows of the others. Returns the latter as JSON. */
+/* Adds a metric's rows, of the baseline and of the other systems, to `rows`. Returns those of the
+ * other systems as JSON. p: [n_metrics][n_others]. */
 static json_t *others_of(json_t *rows, const double *p, int metric)
 {
     const struct rw_comparison *first = comparison[metric * n_others];

@@ -1,5 +1,6 @@
-/* `rankwood cv` runs a cross-validation by query. It writes the models to DIR/fold-N.txt, and
- * DIR/scores.txt, DIR/folds.tsv and DIR/results.json. */
+/* `rankwood cv` runs a cross-validation by query. In the folder of --output, it writes the model of
+ * each fold to fold-N.txt, the documents' scores to scores.txt, the queries' folds to folds.tsv,
+ * and the printed results to results.json. */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,7 +49,8 @@ static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
                          rw_load_json_metrics(cv->pooled), cv->pooled->conventions);
 }
 
-/* Computes mean and deviation of the folds' means. Folds without a mean are skipped. */
+/* Computes mean and standard deviation of the folds' values of a metric. Folds in which no query
+ * counts have no value and are skipped. */
 static void spread(const struct rw_cv *cv, int metric, double *mean, double *deviation)
 {
     double sum = 0, squares = 0;

@@ -1,4 +1,4 @@
-/* `rankwood eval` measures the scores of a model or a file. */
+/* `rankwood eval` measures the scores of a model or a file, or TREC runs by judgments (--qrels). */
 #include "cli/cli.h"
 
 static const char *model, *scores_file, *per_query, *like, *trees, *qrels;
@@ -49,8 +49,8 @@ static void print(const struct rw_cli *cli, const struct rw_eval *eval)
                                   eval->n_single, eval->conventions));
 }
 
-/* Writes a line per query: its id and the metrics' values, "nan" where the query does not count.
- * With several runs, the run's name comes first. */
+/* Writes the file of --per-query: a line per query with its id and the metrics' values, "nan" where
+ * the query does not count. With --run, the run's name comes first. evals: [n] one per run. */
 static int write_per_query(struct rw_cli *cli, const struct rw_dataset *dataset,
                            struct rw_eval *const *evals, int n)
 {
@@ -76,7 +76,7 @@ static int write_per_query(struct rw_cli *cli, const struct rw_dataset *dataset,
     return rw_out_file_commit(cli->ctx, &cli->out);
 }
 
-/* Prints the figures of all programs, sorted by metric. */
+/* Prints the metrics by the conventions of all programs. */
 static void print_audit(const struct rw_cli *cli, const struct rw_audit *audit)
 {
     json_t *rows = json_array(), *shown = json_array();
@@ -104,8 +104,8 @@ static void print_audit(const struct rw_cli *cli, const struct rw_audit *audit)
                                        audit->n_rising));
 }
 
-/* Reads the data and scores each document into *scores [n_docs]. Reads the model first, because
- * reading the data may take long. */
+/* Reads the data and scores each document. Reads the model first, so that its errors are reported
+ * before the data is read, which may take long. *scores: [n_docs]. */
 static int score(struct rw_cli *cli, double **scores)
 {
     int n_trees;

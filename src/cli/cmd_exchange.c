@@ -1,12 +1,13 @@
-/* `rankwood export` writes a model in another program's format and verifies that it gives the same
- * scores. `rankwood import` reads a model that another program trained. */
+/* `rankwood export` writes a model in another program's format. With --verify, it also reads the
+ * file back and compares its scores with the model's. `rankwood import` reads a model that another
+ * program trained. */
 #include "cli/cli.h"
 
 extern const struct rw_command rw_cmd_export;
 static const char *output;
 static struct rw_exchange how;
 enum { BASE_0, BASE_1, BASE_AUTO }; /* the values of --feature-base */
-static int base = -1;
+static int base = -1;               /* -1: not given */
 static struct rw_list verify;
 static const struct rw_option options[] = {
     {"to", "FORMAT", "format of the exported model, one of those above (required)", RW_OPTION_TEXT,
@@ -43,8 +44,8 @@ static const char *grouped(unsigned long long number)
     return rw_text("%llu%s", number, low);
 }
 
-/* Describes the first node at which a differing document takes another path, with tree and feature.
- * Stores the description in the row. */
+/* Prints the first differing document, and the node, with its tree and feature, at which its path
+ * leaves the model's, or that only its score differs. Stores the description in the row. */
 static void add_first(const struct rw_cli *cli, json_t *row, const struct rw_verify_by *by)
 {
     const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);
@@ -69,7 +70,8 @@ static void add_first(const struct rw_cli *cli, json_t *row, const struct rw_ver
                   position, where);
 }
 
-/* Prints the verification. Returns the exit code. */
+/* Prints the verification. Returns the exit code: a failure if documents differ by the rules of a
+ * current version of a program. */
 static int print_verified(const struct rw_cli *cli, const struct rw_verify *verified)
 {
     json_t *rows = json_array();

@@ -1,8 +1,10 @@
 /* `rankwood explain` attributes scores to features: over all documents, per document, or for one
- * document or a pair of them. */
+ * document A or a pair A and B. The share of a feature is its SHAP value for A, minus that for B if
+ * there is a B. The share of a tree is the value of A's leaf, minus that of B's leaf. Covers are
+ * the document counts of a tree's nodes, by which SHAP values and the base are weighted. */
 #include "cli/cli.h"
 
-enum { TOP = 20, PIECE_DOCS = 4096 };
+enum { TOP = 20, PIECE_DOCS = 4096 }; /* default of --top; documents explained in one call */
 
 static const char *query_id, *output, *trees;
 static unsigned long long repeats = 5, top;
@@ -36,12 +38,12 @@ struct explained_feature {
 
 static struct {
     int n_trees, n_top; /* n_top: 0 for all */
-    int has_covers;     /* 1: the model has document counts of its nodes */
+    int has_covers;     /* 1: the model stores its covers; 0: they are counted on DATA */
     struct rw_explainer *explainer;
-    struct explained_feature *feature; /* [n] features of explainer->features, by id */
+    struct explained_feature *feature; /* [n] in the order of explainer->features */
     int n;
-    double most; /* largest difference between a sum of SHAP values and the score */
-    struct rw_permuted *permuted; /* [n] set if values are permuted */
+    double most;                  /* largest |base + sum of SHAP values - score| of a document */
+    struct rw_permuted *permuted; /* [n] NULL without permutations */
     double *scores;               /* [documents] */
 } job;
 
@@ -56,9 +58,10 @@ static const char *covers(void)
 
 static void add_base(const struct rw_cli *cli)
 {
-    rw_result_line("base    %s, the mean score of %s", rw_figure(job.explainer->base),
-                   job.has_covers ? "the training documents"
-                                  : rw_text("%u documents", rw_dataset_n_docs(cli->dataset)));
+    rw_result_line("base    %s, %s", rw_figure(job.explainer->base),
+                   job.has_covers ? "the sum over the trees of the mean leaf value in training"
+                                  : rw_text("the mean score of %u documents",
+                                            rw_dataset_n_docs(cli->dataset)));
     rw_result_line("covers  %s", covers());
 }
 
@@ -71,7 +74,7 @@ static void add_rows(const char *title, json_t *rows, const char *columns)
 
 /* ---- preparation ---- */
 
-/* Lists the gains and splits of each feature that the first trees use. */
+/* Sums the gains and counts the splits of each feature that the first job.n_trees trees use. */
 static void list_features(const struct rw_model *model)
 {
     const uint32_t *id = job.explainer->features;
@@ -110,7 +113,7 @@ static int prepare(struct rw_cli *cli)
 
 /* ---- sums ---- */
 
-/* Returns |base + values - score|. */
+/* Returns |base + sum of shap - score|. shap: [n]. */
 static double off_by(const double *shap, double score)
 {
     double sum = job.explainer->base;
@@ -119,7 +122,7 @@ static double off_by(const double *shap, double score)
     return fabs(sum - score);
 }
 
-/* Fails if a sum differs from the score by more than the bound, which would be a bug. */
+/* Fails if rounding errors cannot explain job.most, which would be a bug. */
 static int check_sums(void)
 {
     if (job.most <= job.explainer->bound)
@@ -141,7 +144,8 @@ static void doc_id(const struct rw_cli *cli, uint32_t query, uint32_t doc, char 
         snprintf(id, size, "%s-%u", rw_dataset_query_id(cli->dataset, query), doc - first + 1);
 }
 
-/* Writes the features with the largest values as "id:value". shap: [n], changed. */
+/* Writes the features with the largest |SHAP| as "id:value", at most job.n_top and none with a
+ * value of 0. shap: [n], changed. */
 static void write_top(const struct rw_cli *cli, double *shap)
 {
     for (int k = 0; k < job.n_top && k < job.n; k++) {
@@ -208,7 +212,8 @@ static void write_doc(const struct rw_cli *cli, uint32_t query, uint32_t doc, do
     fputc('\n', out);
 }
 
-/* Writes each document, or adds its values to the means. */
+/* Explains all documents. With --documents, writes a line for each. Otherwise adds their |SHAP| to
+ * the features' `mean`, which is then still a sum. */
 static int explain_all(struct rw_cli *cli)
 {
     const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);
@@ -248,7 +253,7 @@ static int each_document(struct rw_cli *cli)
 
 /* ---- all documents ---- */
 
-/* Prints the summary of all documents. value: of the metric. */
+/* Prints the summary of all documents. value: the metric's value, if values were permuted. */
 static int print_summary(struct rw_cli *cli, double value)
 {
     const double base = job.explainer->base, bound = job.explainer->bound;
@@ -371,7 +376,7 @@ static double leaf_of(const struct rw_cli *cli, int s, int tree)
     return (double)rw_model_tree(cli->model, tree).leaf[side[s].leaf[tree]];
 }
 
-/* Removes the columns of document B. */
+/* Removes the columns of document B, if there is only A. */
 static void without_b(json_t *row)
 {
     if (docs.n == 2)
@@ -381,8 +386,8 @@ static void without_b(json_t *row)
     json_object_del(row, "leaf_b");
 }
 
-/* Adds a table of rows with a share, sorted by its size, and their sum. of: the column that
- * identifies a row. */
+/* Adds a table of features or trees, sorted by |share|, and the sum of their shares. of: the key of
+ * the row's number, "feature" or "tree". */
 static json_t *add_shares(const char *title, const char *of, json_t *rows, const char *columns)
 {
     double sum = 0.0;
@@ -395,7 +400,7 @@ static json_t *add_shares(const char *title, const char *of, json_t *rows, const
     return rows;
 }
 
-/* Adds the features that contribute a share. */
+/* Adds a table of the features whose SHAP value for A or B is not 0. */
 static json_t *add_features(const struct rw_cli *cli)
 {
     const uint32_t *id = job.explainer->features;
@@ -415,8 +420,8 @@ static json_t *add_features(const struct rw_cli *cli)
             : "share=SHAP value=+;-a;value_a=value=%.6g;feature;name");
 }
 
-/* Adds the trees: those in which two documents fall into different leaves, or all trees for one
- * document. */
+/* Adds a table of trees: for two documents, those in which they reach different leaves; for one
+ * document, all. */
 static json_t *add_trees(const struct rw_cli *cli)
 {
     const int two = docs.n == 2, b = docs.n - 1;
@@ -524,9 +529,9 @@ const struct rw_command rw_cmd_explain = {
     .about =
         "Explains a model or a ranking. Prints the importance of each feature by SHAP values, "
         "gain, splits and permutation; or explains why one document ranks above another. A "
-        "document's score is the sum of its SHAP values and the base, the mean score. SHAP values "
-        "use the number of training documents per node. If the model lacks these numbers (imported "
-        "without them, or from release 0.2.0 or earlier), they are counted on DATA.",
+        "document's score is the sum of its SHAP values and the base, the sum of the trees' mean "
+        "leaf values. Both use numbers of training documents per node. If the model lacks them "
+        "(imported without them, or from release 0.2.0 or earlier), they are counted on DATA.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

@@ -15,7 +15,8 @@ static void add_features(const char *title, json_t *features)
     rw_result_most(all ? 0 : MOST_SHOWN, "--all");
 }
 
-/* Returns the parameters of a training, and adds a line for each. */
+/* Returns the parameters of a training, and adds a line for each. run: index of the training. A
+ * model has several trainings if later ones continued the first (--init). */
 static json_t *run_json(const struct rw_model *model, int run)
 {
     const int n_runs = rw_model_info(model).n_runs;

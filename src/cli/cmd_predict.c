@@ -1,4 +1,5 @@
-/* `rankwood predict` scores data chunk by chunk, so that memory does not grow with the input. */
+/* `rankwood predict` scores data chunk by chunk, so that memory does not grow with the input. A
+ * TREC run also needs memory for the documents of one query. */
 #include "cli/cli.h"
 
 static const char *output, *run_output, *trees;
@@ -36,8 +37,8 @@ static struct {
     double *number; /* [n_numbers] of a chunk: probabilities, or scores if leaves are written */
     uint32_t n_numbers;
     unsigned char seen[RW_FEATURE_IDS]; /* 1: a chunk had the feature */
-    uint64_t n_read;
-    uint32_t width; /* of the chunks */
+    uint64_t n_read;                    /* documents */
+    uint32_t width;                     /* rw_dataset_width of the chunks */
 } job;
 
 /* Sorts by falling score, then by input order. */
@@ -49,7 +50,7 @@ static int by_rank(const void *a, const void *b)
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
-/* Writes the last query to the run. */
+/* Writes the current query to the run, and removes its documents from job.doc. */
 static void finish_query(void)
 {
     if (job.n_docs > 0)
@@ -62,7 +63,7 @@ static void finish_query(void)
     job.n_docs = 0;
 }
 
-/* Adds a document to the current query. The first document of a new query writes the last query. */
+/* Adds a document to the run. If its query is not the current one, first writes the current one. */
 static void add_to_run(const struct rw_dataset *chunk, uint32_t query, uint32_t doc, double score)
 {
     const char *query_id = rw_dataset_query_id(chunk, query);
@@ -109,7 +110,9 @@ static void make_room(uint32_t n)
     job.n_numbers = n;
 }
 
-/* Writes a chunk's predictions. Leaves need values, which a chunk lacks once it is scored. */
+/* Writes a chunk's scores, probabilities or leaf ids, and adds it to the TREC run. With --leaf-ids,
+ * `scores` is NULL, because reading with a scorer may drop the values that leaf ids need; the
+ * scores for a TREC run are then computed here. */
 static int take_chunk(void *user, const struct rw_dataset *chunk, const double *scores)
 {
     struct rw_cli *cli = user;
@@ -189,8 +192,7 @@ const struct rw_command rw_cmd_predict = {
     .brief = "score documents with a model",
     .operands = "MODEL DATA...",
     .about = "Scores documents and prints one score per line, in the order of the input. Scores "
-             "are identical on every device, and are printed with all the digits needed to read "
-             "back the same number.",
+             "are identical on every device, and are printed with every digit.",
     .options = options,
     .roles = RW_ROLE_TABLE,
     .params = " threads device ",

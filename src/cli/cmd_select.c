@@ -1,4 +1,5 @@
-/* `rankwood select` selects the smallest feature set within a metric tolerance. */
+/* `rankwood select` searches for a small feature set with which a metric drops by at most --loss.
+ * "Within the loss" says that of a set. */
 #include "cli/cli.h"
 
 static struct {
@@ -36,6 +37,7 @@ static const struct rw_option options[] = {
 
 /* ---- progress ---- */
 
+/* Prints the result of one feature set. at: 0 for the set of all features. */
 static int print_row(void *user, int at, const struct rw_select_row *row)
 {
     const struct rw_cli *cli = user;

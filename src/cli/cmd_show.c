@@ -13,7 +13,8 @@ static const struct rw_option options[] = {
     {0},
 };
 
-/* Prints the calibration's knots, one per line, or as a table in other formats. */
+/* Prints the calibration: text has a line about it and a line per knot, other formats have the
+ * knots as a table. */
 static int show_calibration(const struct rw_cli *cli)
 {
     struct rw_calibration map;
@@ -35,7 +36,7 @@ static int show_calibration(const struct rw_cli *cli)
     return 0;
 }
 
-/* Formats a child as "node 3" or "leaf 0". */
+/* Formats a child as "node 3" or "leaf 0". at: as in rw_tree_view, the node, or ~leaf. */
 static const char *child(int at)
 {
     return rw_text(at < 0 ? "leaf %d" : "node %d", at < 0 ? ~at : at);

@@ -1,5 +1,6 @@
 /* `rankwood train`: options, the --log file, progress and messages, workers, checkpoints, and the
- * writing of the model. The training itself is rw_train_on in the library. */
+ * writing of the model. The library trains: rw_train_on, or rw_refit with --refit. Of several
+ * workers, worker 0 leads: it alone prints, and writes the log and the model. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -16,7 +17,7 @@ enum { WEIGHTS, QUERY_WEIGHTS, START_SCORES, N_SIDES };
 static const char *const sides[] = {"weights", "query-weights", "start-scores"};
 static struct rw_list side_files[N_SIDES];
 static int plan_only, config_only;
-static struct rw_exchange made_for; /* --for */
+static struct rw_exchange made_for; /* --for and --featureset */
 static unsigned long long n_workers = 1;
 static const struct rw_option options[] = {
     {"valid", "DATA", "validation set: a file, or several as a.txt,b.txt (repeatable)",
@@ -71,23 +72,27 @@ static const struct rw_option options[] = {
 
 /* ---- the log ---- */
 
-/* train --log writes one JSON object per line. Its "record" is its kind. "params" occurs once, with
- * the values used and the values given. "metrics" and "timing" occur each round, "timing" also each
- * stage. With --debias, "positions" follows the last round. A training that resumes appends
- * "resume", with the round after which it continues, and "params" again. Values that depend on the
- * machine are in "timing" and "params" only, so the other lines can be compared between machines.
+/* train --log writes one JSON object per line. Its "record" is its kind. "params" occurs once per
+ * start of the training, with the values used and the values given. "metrics" and "timing" occur
+ * each round, "timing" also each stage. With --debias, "positions" follows the last round. A
+ * training that resumes appends "resume", with the round after which it continues, and "params"
+ * again. Values that depend on the machine are in "timing" and "params" only, so the other lines
+ * can be compared between machines.
  */
 
 /* The state of the log. Every function below does nothing if the log is not open. */
 static struct {
     FILE *file;
-    int resumes, is_waiting; /* waiting: nothing is written before log_begin or on_start */
-    int resumed_round;       /* 0: the log began with this training */
-    int error;               /* errno of the first failed write, or 0 */
+    /* resumes: 1 if the log may continue that of an earlier process. is_waiting: 1 if nothing is
+     * written before log_begin or on_start. */
+    int resumes, is_waiting;
+    int resumed_round; /* 0: the log began with this training */
+    int error;         /* errno of the first failed write, or 0 */
 } train_log;
 
-/* Locks the log while it is written. The system releases the lock when the process ends, however it
- * ends. */
+/* Locks the log, so that a second training cannot write it too. The system releases the lock when
+ * the process ends, however it ends. Returns 0, also if the file system lacks locks, or the exit
+ * code after an error message. */
 static int lock(void)
 {
     if (flock(fileno(train_log.file), LOCK_EX | LOCK_NB) == 0)
@@ -126,7 +131,7 @@ static int log_open(int resumes)
                : rw_msg_errno(errno, "cannot write '%s'", log_path);
 }
 
-/* Returns 1 if the log is a file that can be truncated. */
+/* Returns 1 if the log is a regular file, which can be truncated. *about: receives its status. */
 static int is_regular(struct stat *about)
 {
     return train_log.file && train_log.file != stdout &&
@@ -189,7 +194,7 @@ static json_t *values_json(struct rw_params *params)
     return values;
 }
 
-/* Returns the name of a set, as in the model file: "train", "valid1", ... */
+/* Returns the name of a set, as in the model file: "train" for set 0, "valid1" for set 1, ... */
 static const char *log_set(int set, char buffer[32])
 {
     if (set == 0)
@@ -198,7 +203,7 @@ static const char *log_set(int set, char buffer[32])
     return buffer;
 }
 
-/* Adds an array, unless values is NULL. */
+/* Adds an array of values: [n]; none if `values` is NULL. */
 static void add_reals(json_t *record, const char *key, const double *values, int n)
 {
     json_t *array = values ? json_array() : NULL;
@@ -208,8 +213,9 @@ static void add_reals(json_t *record, const char *key, const double *values, int
         json_object_set_new(record, key, array);
 }
 
-/* Closes the log. Removes the log of a failed training, unless it resumed. Returns 0, or the exit
- * code after an error message. */
+/* Closes the log. run_failed: 1 if neither a model, a partial model nor a checkpoint was written.
+ * The log is then removed, unless --resume found a checkpoint to continue from. Returns 0, or the
+ * exit code after an error message if the log of a run that did not fail could not be written. */
 static int log_close(int run_failed)
 {
     struct stat about;
@@ -260,7 +266,7 @@ static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
         {"total", plan->bytes, plan->on_gpu ? "device memory" : "memory"},
         {"at most", plan->most_bytes, "while loading and choosing methods"},
         {"free", plan->free_bytes, NULL},
-        {"other codes", plan->far_bytes, "host memory, page-locked"},
+        {"codes in host memory", plan->far_bytes, "page-locked"},
         {"available", plan->host_free_bytes, "host memory"},
     };
     json_t *rows = json_array(), *parts = json_array(), *many = json_array();
@@ -279,7 +285,7 @@ static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
         add_amount(rows, "link", rw_result_real(plan->link_rate / 1e9), "GB/s",
                    "between host and device");
     add_amount(rows, "time per tree", rw_result_real(plan->tree_ms), "ms", "expected");
-    for (int i = 0; i < 3 && plan->many[i].n_gpus; i++) { /* present or not */
+    for (int i = 0; i < 3 && plan->many[i].n_gpus; i++) { /* whether the GPUs are present or not */
         const struct rw_plan_many *of = &plan->many[i];
         add_amount(rows, rw_text("  on %d GPUs", of->n_gpus), rw_result_real(of->tree_ms), "ms",
                    rw_text("estimated, including %.3g ms of exchanges", of->exchange_ms));
@@ -327,7 +333,9 @@ static int should_stop(void *user)
     return rw_interrupted() || (rw_workers_leads(user) && job.disk_full);
 }
 
-/* Finds the reason for an early end on any worker. *code: the exit code, 0 for a regular end. */
+/* Sets *code, on every worker, to the exit code of a training that ended early: because any worker
+ * received Ctrl-C or SIGTERM, or because the leading worker's disk is full. Otherwise *code is 0.
+ * Returns 0 or an error status. */
 static int share_end(struct rw_cli *cli, int *code)
 {
     enum { INTERRUPT, TERMINATE, DISK, ENDS };
@@ -342,7 +350,7 @@ static int share_end(struct rw_cli *cli, int *code)
     return 0;
 }
 
-/* Returns the name of a set for messages: "valid" if there is only one. */
+/* Like log_set, for messages: the only validation set is "valid". */
 static const char *set_name(int set, char buffer[32])
 {
     return set == 1 && valid_files.n == 1 ? "valid" : log_set(set, buffer);
@@ -393,7 +401,8 @@ static int on_round(void *user, const struct rw_round *round)
 }
 
 /* Returns the size of the log, as "log 1234", to be stored in the checkpoint; "" if the log is not
- * a file. It is called for each checkpoint, which keeps the log of a failing training. */
+ * a regular file. The library calls it for each checkpoint. From the first one on, the log is kept
+ * even if training fails, since a resumed training continues it. */
 static const char *note(void *user)
 {
     static char text[32];
@@ -505,7 +514,8 @@ static int check_checkpoints(struct rw_cli *cli)
                                            .note = note,
                                            .on_resume = on_resume};
     const char *from = checkpoints->resume;
-    /* other workers report a missing file when all of them read it */
+    /* only the leading worker checks now; a file that another worker lacks is an error later, when
+     * all workers read it */
     if (from && rw_workers_leads(cli) && access(from, R_OK) != 0 &&
         (!resumes_auto() || errno != ENOENT))
         return rw_msg_errno(errno, "cannot open '%s'", from);
@@ -584,7 +594,7 @@ static int read_sets(struct rw_cli *cli)
     if (refit_path)
         RW_STEP(rw_refit_params(cli->ctx, cli->params, cli->init));
     RW_STEP(refit_path ? rw_load_weighted(cli, &cli->operands) : rw_train_read(cli));
-    /* an initial model is scored on values */
+    /* with an initial model, validation sets are read as values, since it cannot score codes */
     const int by_codes = !plan_only && cli->binned && !cli->init;
     for (int i = 0; i < n_valid; i++) {
         const struct rw_list files = rw_list_of(valid_files.text[i]);
@@ -653,8 +663,8 @@ static int write_model(struct rw_cli *cli, const char *path)
     return rw_out_file_commit(cli->ctx, &cli->out);
 }
 
-/* Writes the model to TMPDIR if its own file cannot be written, so that it is not lost, and prints
- * the path. Returns the exit code of the first failure. */
+/* Writes the model to TMPDIR, so that it is not lost, after writing it to its own file has failed
+ * with `status`. Prints the path. Returns the exit code of `status`. */
 static int write_elsewhere(struct rw_cli *cli, int status)
 {
     const char *folder = getenv("TMPDIR"), *name = strrchr(output, '/');
@@ -700,7 +710,7 @@ static void keep_interrupted(struct rw_cli *cli)
     job.is_kept = 1;
 }
 
-/* Writes the model and prints the results, on the worker that leads. */
+/* Writes the model and prints the results, on the worker that leads. end: from share_end. */
 static int finish(struct rw_cli *cli, double start, int end)
 {
     const int n_trees = rw_model_n_trees(cli->model), n = job.rounds_run;
@@ -720,7 +730,7 @@ static int finish(struct rw_cli *cli, double start, int end)
     return info.is_finished ? 0 : end ? end : RW_EXIT_FAILURE;
 }
 
-/* Prints and opens the log before training, on the worker that leads. */
+/* Prints how metrics are measured and opens the log, before training, on the worker that leads. */
 static int begin(struct rw_cli *cli)
 {
     char conventions[512];
@@ -784,9 +794,9 @@ static int train(struct rw_cli *cli)
 /* ---- workers that are threads of this process ---- */
 
 struct threads {
-    struct rw_cli *cli;  /* of worker 0 */
-    struct rw_cli *copy; /* [n_workers] of the other workers */
-    int code;            /* of worker 0 */
+    struct rw_cli *cli;  /* worker 0's */
+    struct rw_cli *copy; /* [n_workers] by worker; worker 0's is not used */
+    int code;            /* exit code or status of worker 0 */
 };
 
 static int run_worker(void *user, struct rw_ctx *ctx, int worker)
@@ -876,9 +886,9 @@ const struct rw_command rw_cmd_train = {
     .brief = "train a model",
     .operands = "DATA... [--valid DATA]... -o MODEL",
     .about =
-        "Trains a model. Training stops when the first metric on the first validation set no "
-        "longer improves (--early-stop), and the model keeps its best round. If --valid "
-        "names the training data, its metric is printed but does not stop training. After "
+        "Trains a model. Training stops when the first metric no longer improves on the first "
+        "validation set that is not the training data (--early-stop), and the model keeps its "
+        "best round. If --valid names the training data, its metrics are only printed. After "
         "Ctrl-C or SIGTERM, training ends with the current round: the best model so far is "
         "written to MODEL.interrupted, MODEL does not change, and the exit code is 130 or 143.",
     .has_results = 1,

@@ -1,6 +1,6 @@
 /* The commands of `rankwood`. To add a command, write cmd_<name>.c with its rw_cmd_<name>, which
- * prints results by cli/cli.h. Then add it to the table below, to meson.build, and as a section to
- * docs/rankwood.1.in. */
+ * prints results with the functions of cli/cli.h. Then add it to the table below, to meson.build,
+ * and as a section to docs/rankwood.1.in. */
 #include "cli/cli.h"
 
 extern const struct rw_command rw_cmd_synth, rw_cmd_bin, rw_cmd_train, rw_cmd_predict, rw_cmd_eval,

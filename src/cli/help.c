@@ -1,6 +1,8 @@
 /* Prints the text of --help. */
 #include "cli/cli.h"
 
+/* COLUMNS: width of the text. DOC: column at which the help of an option begins, at least GAP
+ * blanks after its name. */
 enum { COLUMNS = 79, DOC = 29, GAP = 2 };
 
 static int by_name(const void *a, const void *b)
@@ -9,8 +11,8 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Prints text [n] with line breaks between words. The text begins at column `at`, later lines at
- * column `indent`. Several blanks in a row are kept, so that columns stay aligned. after: a further
- * letter that ends a word, or 0. Returns the column at the end. */
+ * column `indent`. Several blanks in a row are kept, so that columns stay aligned. after: a
+ * character after which a line may also break, or 0. Returns the column at the end. */
 static size_t wrap(FILE *out, const char *text, size_t n, size_t at, size_t indent, char after)
 {
     const char *end = text + n;
@@ -36,8 +38,8 @@ static size_t wrap(FILE *out, const char *text, size_t n, size_t at, size_t inde
     return at;
 }
 
-/* Returns where the second column of a line " name text" begins, or where its text begins if it has
- * one column. */
+/* Returns where the text begins in a line that has a blank, a name, two or more blanks, and a text.
+ * For other lines, returns where their first word begins. */
 static size_t second_column(const char *line, size_t n)
 {
     size_t begin = 0;

@@ -4,7 +4,7 @@
 
 #include <sys/resource.h>
 
-static const double ties_matter = 0.001;
+static const double ties_matter = 0.001; /* larger changes of a metric cause a warning */
 
 void rw_load_stage(const char *stage, double ms, size_t peak_bytes)
 {

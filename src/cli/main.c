@@ -1,5 +1,7 @@
-/* Parses the command line into the options and parameters of one command, and runs the command. A
- * line is checked before the command reads or writes anything. */
+/* Parses the command line into the options and parameters of one command, and runs the command. All
+ * of the line is checked first. The checks read --config and look at models and data, to see
+ * whether each is in its place, but write nothing. An alias is another program's name for an
+ * option, parameter or value (struct rw_alias). */
 #include "cli/cli.h"
 
 #include <ctype.h>
@@ -11,7 +13,7 @@ struct parsing {
     /* DATA given in two places, as `a` and `c` around the option in `train a --valid b c` */
     const char
         *elsewhere_operand; /* the first operand after the option; NULL: all DATA is in one place */
-    const char *last_together;       /* the operand before the option */
+    const char *last_together;       /* the last operand before the option */
     const struct rw_option *between; /* last option after the last operand, or NULL */
     const char *between_value;
     struct rw_list *operand_list; /* receives operands from now on; NULL: they are the command's */
@@ -263,7 +265,8 @@ static int check_bare(const struct rw_cli *cli, const char *operand)
 
 /* ---- reading ---- */
 
-/* Returns the index of a word among those of "a|b|c". */
+/* Stores the index of `text` among the words of an argument "a|b|c". Returns 0, or the exit code
+ * after an error message. */
 static int take_choice(const struct rw_cli *cli, const struct rw_option *option, const char *text)
 {
     const char *before = "";
@@ -564,8 +567,8 @@ static const struct rw_option *option_for(const struct rw_cli *cli, const struct
     return NULL;
 }
 
-/* Prints the corrected line: `one` and `other` are swapped, and operands get the option of
- * `before`. */
+/* Prints the corrected line: the paths `one` and `other` are swapped, unless NULL, and before[k] is
+ * inserted before the path of slot[k], unless NULL. before: [n_slots], or NULL. */
 static void show_corrected(int argc, char **argv, const struct slot *slot, int n_slots,
                            const struct rw_option *const *before, const char *one,
                            const char *other)
@@ -611,8 +614,8 @@ static int check_exchanged(int argc, char **argv, const struct slot *slot, int n
     return 0;
 }
 
-/* Checks by file contents that models and data in argv [argc] are in their places. Returns 0, or
- * the exit code after an error, with the corrected call as a hint. */
+/* Checks by file contents that the models and data of the line are in their places. Returns 0, or
+ * the exit code after an error, with the corrected line as a hint. argv: [argc]. */
 static int check_kinds(const struct rw_cli *cli, int argc, char **argv)
 {
     struct slot slot[MOST_SLOTS];
@@ -643,8 +646,8 @@ static int check_kinds(const struct rw_cli *cli, int argc, char **argv)
 
 /* ---- written files ---- */
 
-/* Checks a written file against the files that are read. output: the option of `path`, or NULL if
- * an option implies the file. */
+/* Fails if a file that is written is also read, unless the option `output` may replace that input.
+ * output: the name of the option that names `path`; NULL: `path` only follows from an option. */
 static int check_written(const struct rw_cli *cli, const struct inputs *inputs, const char *path,
                          const char *output)
 {
@@ -835,7 +838,7 @@ static int check(struct rw_cli *cli)
     return check_files(cli);
 }
 
-/* Parses and checks the command line without changing anything. */
+/* Parses and checks the command line, and sets the parameters. Writes no file. */
 static int prepare(struct parsing *p, int argc, char **argv)
 {
     RW_STEP(read_line(p, argc, argv));
@@ -906,9 +909,8 @@ static int run_part(const struct rw_command *command, int argc, char **argv)
     return code;
 }
 
-/* Parses a command line, whose argv[0] is the command, and runs the command. First it checks
- * that models and data are in their places, that outputs can be written, and that they do not
- * overwrite inputs. Returns the exit code. */
+/* Parses and checks a command line, whose argv[0] is the command, and runs the command. Returns the
+ * exit code. */
 static int run_command(const struct rw_command *command, int argc, char **argv)
 {
     if (command->parts)

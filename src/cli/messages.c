@@ -44,7 +44,7 @@ void rw_msg_put(FILE *out, const char *text)
 }
 
 /* Prints a message. Names and values in it come from the user, so bytes that would move the cursor
- * become '?'. Newlines within the message are kept. */
+ * become '?'. Newlines and tabs are kept. */
 static void print(const char *kind, const char *format, va_list args)
 {
     char text[4096];
@@ -199,7 +199,8 @@ void rw_msg_log(void *user, enum rw_log_level level, const char *line)
 }
 
 enum { BAR = 24, LEAST_BAR = 5 };
-static const double first_after = 1, between = 1.0 / 6; /* in seconds */
+/* seconds before a bar is drawn first, and between drawings */
+static const double first_after = 1, between = 1.0 / 6;
 
 static struct {
     int on, visible;
@@ -241,10 +242,10 @@ static int columns(void)
     return 80;
 }
 
-/* Draws "[####....] what 1:02:03 left after" for the finished fraction. The time left assumes the
- * pace so far. It draws at most 6 times per second, and not in the first second. limit: a text
- * before the time, such as "at most ". A narrow terminal gets a shorter bar, then a shorter
- * text. */
+/* Draws "[####....] what 1:02:03 left after". share: the finished fraction of the work, which took
+ * `spent` seconds. The time left assumes the pace so far. It draws at most 6 times per second, and
+ * not in the first second. limit: a text before the time, such as "at most ". A narrow terminal
+ * gets a shorter bar, then a shorter text. */
 static void draw(double share, double spent, const char *what, const char *limit, const char *after)
 {
     const double now = rw_progress_clock();
@@ -285,7 +286,7 @@ void rw_progress_show(int done, int total, uint32_t n_docs)
     draw((double)done / (double)total, spent, what, "at most ", after);
 }
 
-/* Shows the progress of a library call since it began. */
+/* Shows the progress of a library call in its current stage. */
 static void show_call(const struct rw_progress *call)
 {
     static uint64_t last;

@@ -186,14 +186,14 @@ void rw_result_rows(const char *title, json_t *rows, const char *columns)
         .text = title ? rw_copy(title) : NULL, .rows = rows, .columns = rw_copy(columns)});
 }
 
-/* A column of a list, whose text is split in place. */
+/* A column of a list such as rw_result_rows takes. It points into the list, which is changed. */
 struct column {
     const char *key, *title;
     char *format; /* NULL: rw_figure */
     char where;   /* '-': in CSV only; '+': not in CSV */
 };
 
-/* Parses the next column. Returns 0 at the end. */
+/* Parses the next column and removes it from *list. Returns 0 at the end of the list. */
 static int next_column(char **list, struct column *column)
 {
     char *text = strsep(list, ";");
@@ -225,8 +225,8 @@ void rw_result_line(const char *format, ...)
 
 /* ---- text and LaTeX ---- */
 
-/* Writes a text with LaTeX's special characters escaped. The stars that a test puts after a figure
- * are raised. */
+/* Writes a text with LaTeX's special characters escaped. Stars after a number, which mark a
+ * significant difference, are raised. */
 static void put_latex(FILE *out, const char *text)
 {
     static const char special[] = "\\~^<>|&%$#_{}";

@@ -8,10 +8,12 @@
 
 /* To add a word, add a row, or add the word to a row. Words are in lower case with '-' in place
  * of '_' and a blank on both sides. A word may be in several rows if different commands accept
- * the targets. A row that only gives the reason for a missing counterpart comes last. "@lxc"
- * marks the names after it, up to the next '@', as parameters of LightGBM 4.7 including aliases
- * (l), XGBoost 3.2 (x) or CatBoost 1.2 (c). "@" alone marks names of other programs.
- * tests/unit/test_aliases.c checks the whole table. */
+ * the targets. Of the rows of a word, one that only gives the reason for a missing counterpart
+ * comes last. "@lxc" marks the names after it, up to the next '@', as parameters of LightGBM 4.7
+ * including aliases (l), XGBoost 3.2 (x) or CatBoost 1.2 (c). "@" alone marks names of other
+ * programs. tests/unit/test_aliases.c checks the whole table. */
+/* VALUE: values of `parameter`. NAME: names of the option or parameter `ours`. NONE: names without
+ * counterpart, with the reason. */
 #define VALUE(parameter, ours, note, words) \
     {                                       \
         parameter, words, ours, note        \
@@ -442,7 +444,8 @@ static const struct rw_alias aliases[] = {
 };
 enum { N_ALIASES = sizeof(aliases) / sizeof(aliases[0]) };
 
-/* Returns 1 if the row contains `word`, which has a blank on both sides. */
+/* Returns 1 if the row contains `word`, and is about values of `parameter`, or about names if
+ * `parameter` is NULL. `word` has a blank on both sides. */
 static int has_word(const struct rw_alias *row, const char *parameter, const char *word)
 {
     const int is_kind =

@@ -1,6 +1,7 @@
 /* Finds parameters that have no effect and parameters that contradict each other. Conditions are
- * in the column `needs` of params.def; params.h explains their use. A condition either has a
- * name in the table below or compares another parameter with values. */
+ * in the column `needs` of params.def; params.h explains their use. A condition has a name in the
+ * table below, compares another parameter with values, or is "objective": the objective of the
+ * training reads the parameter. */
 #include "params/params.h"
 
 #include <stdatomic.h>
@@ -16,7 +17,7 @@ enum { MOST_WHY = 256 };
 
 struct judging {
     struct rw_ctx *ctx;
-    struct rw_params *params; /* parameters judged already have an effect or their defaults */
+    struct rw_params *params; /* those already judged have an effect, or their default value */
     const struct rw_facts *facts;
     uint8_t is_judged[RW_N_PARAMS];
     char why[MOST_WHY]; /* the last condition that is not met, such as "with pairs all" */
@@ -151,7 +152,8 @@ static int is_among(const char *value, const char *wanted)
     return *wanted == '!' ? strcmp(value, wanted + 1) != 0 : rw_param_word(wanted, value) >= 0;
 }
 
-/* Evaluates a condition such as "pairs topk". */
+/* Evaluates a condition such as "pairs topk", after judging the other parameter. Any condition on a
+ * parameter that is `auto` holds. */
 static int other_has(struct judging *j, const char *name, const char *wanted, int *is_met)
 {
     const int other = rw_param_find(name);

@@ -218,7 +218,8 @@ double rw_params_rate_of_round(const struct rw_params *params, uint32_t round)
     return params->rate * rw_exp2(share * rw_log2(schedule->last / params->rate));
 }
 
-/* Returns a parameter that objectives read, as a number; "none" and "off" are 0. */
+/* Returns a parameter that objectives read, as a number; "none" and "off" are 0, and the
+ * value of a choice is its index. */
 static double number_of(const void *params, const char *name)
 {
     const int at = rw_param_find(name);
@@ -335,7 +336,7 @@ int rw_params_trains_on_relevance(const struct rw_params *params)
 
 const struct rw_eval_params *rw_params_eval(struct rw_params *params)
 {
-    /* a refit uses the model's value unless the user sets one */
+    /* in a refit, the value may be the model's, which is not marked as set */
     const int is_gain_set =
         params->is_set[RW_AT_PARAM_label_gain] ||
         strcmp(params->label_gain, rw_param_rows[RW_AT_PARAM_label_gain].info.default_value) != 0;

@@ -11,7 +11,7 @@ enum rw_param_split { RW_SPLIT_AUTO, RW_SPLIT_MART, RW_SPLIT_NEWTON };
 enum rw_param_stop_rule { RW_STOP_BEST, RW_STOP_PAIRED };
 enum rw_param_rounding { RW_ROUND_STOCHASTIC, RW_ROUND_NEAREST };
 
-enum { RW_AUTO = -1 }; /* in a numeric field: chosen when training begins */
+enum { RW_AUTO = -1 }; /* `auto` in a numeric field; 0 in `threads` and `batch` */
 
 /* The type of a row's field in the struct, by the type of the row. */
 #define RW_FIELD_INT    int
@@ -50,18 +50,19 @@ struct rw_params {
     struct rw_arena arena;            /* owns the texts, including replaced ones */
 };
 
-/* Returns the objective that trains with these parameters, a row of the table or its variant. */
+/* Returns the objective that trains with these parameters: the row of the table of objectives that
+ * `objective` names, or a variant of the row that another parameter selects. */
 const struct rw_objective *rw_params_objective(const struct rw_params *params);
 /* Like rw_params_objective. Also fills the rule of the objective. */
 const struct rw_objective *rw_params_objective_rule(const struct rw_params *params,
                                                     struct rw_objective_rule *rule);
 /* Parses a number of bytes such as "800M" (800 million), with suffix K, M, G or T or without a
- * suffix. "auto" gives 0. Returns 0 for other text. */
+ * suffix. Returns 1 and sets *bytes, to 0 for "auto"; or returns 0 for other text, also for "0". */
 int rw_params_bytes(const char *text, uint64_t *bytes);
 /* Parses two or more weights such as "1,0.5", at least one of them positive. weight:
  * [RW_MAX_LABELS]. Returns their number; 0 for other text. */
 int rw_label_weights(const char *text, double *weight);
-/* Returns the settings that bin boundaries depend on, except `ignore`. */
+/* Returns the settings that bin boundaries depend on, except `ignore` and `categorical`. */
 struct rw_cut_rule rw_params_cut_rule(const struct rw_params *params);
 /* Returns the maximum number of leaves per tree for a training set of n_docs documents. */
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs);
@@ -125,7 +126,7 @@ struct rw_facts {
 #define RW_FACTS_UNKNOWN ((struct rw_facts){-1, -1, -1, -1, -1, -1, -1}) /* RW_FACT_UNKNOWN */
 
 /* Resets parameters without effect to their defaults. It reports those that rw_params_set has
- * changed, in the way that rw_params_no_effect has set. RW_ERR_ARGUMENT: a parameter has no
+ * changed, in the way that rw_params_on_no_effect has set. RW_ERR_ARGUMENT: a parameter has no
  * effect, and this is an error. */
 int rw_params_drop_idle(struct rw_ctx *ctx, struct rw_params *params, const struct rw_facts *facts);
 /* Reports parameters without effect, but does not change them. */

@@ -247,7 +247,7 @@ def make_far(program: str, data: Path) -> None:
         return subprocess.run([program, *line.split()], cwd=data, capture_output=True, text=True, check=False).stdout
 
     needed = re.search(r"^at most +(\d+)", plan(1), re.MULTILINE)
-    if not needed or "other codes" not in plan(int(needed[1]) + 1000):
+    if not needed or "codes in host memory" not in plan(int(needed[1]) + 1000):
         raise RuntimeError("no codes are in the host's memory")
 
 
