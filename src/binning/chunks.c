@@ -404,9 +404,10 @@ static uint32_t held_zeros(const struct rw_chunk *chunk, const struct rw_held *h
 struct held_at {
     uint32_t chunk, held;
 };
-/* The values of the sampled documents, feature by feature: either this worker's, with an element of
- * `at` for each chunk that has the feature, or those of all workers for one group of features
- * (HELD_GROUPS), with an element of `other` for each worker that has the feature. */
+/* The values of the sampled documents, feature by feature. They are either this worker's, with an
+ * element of `at` for each chunk that has the feature, or those of all workers for one group of
+ * features (HELD_GROUPS). In this case, `other` has an element for each worker that has the
+ * feature. */
 struct all_held {
     struct rw_chunks *chunks;
     struct held_at *at; /* NULL if `other` is used; owned */

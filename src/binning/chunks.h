@@ -162,9 +162,9 @@ int rw_chunks_hold(struct rw_chunks *chunks, uint32_t p, int thread,
 /* Finds the boundaries, once all sampled documents are held. All workers call it. */
 int rw_chunks_find_bounds(struct rw_chunks *chunks);
 /* Computes the intervals of all documents of chunk p, after rw_chunks_find_bounds: of those held,
- * and of the others, which are in `builder` or, if it is NULL, in scratch[thread]. row:
- * [builder->n_docs] the row in the chunk of each document of the builder, ascending; NULL without
- * builder. Threads numbered 0 .. n_threads - 1 may call it in parallel. Never uses the context. */
+ * and of the others. These are in `builder` or, if it is NULL, in scratch[thread]. Threads numbered
+ * 0 .. n_threads - 1 may call it in parallel. Never uses the context. row: [builder->n_docs] the
+ * row in the chunk of each document of the builder, ascending; NULL without builder. */
 int rw_chunks_add(struct rw_chunks *chunks, uint32_t p, int thread,
                   const struct rw_builder *builder, const uint32_t *row);
 /* Writes the features and the bins of all documents to *out, once all chunks are added. Frees the

@@ -1,7 +1,8 @@
 /* Implements rw_model_calibrate: fits a map of scores to probabilities on all documents. To
  * estimate the error of such a map on new queries, it also fits one map per fold, without the
- * fold's queries, and measures it on them. Documents of equal score are pooled into groups before a
- * fit. */
+ * fold's queries, and measures it on them. A fold is every n_folds-th query. Documents of equal
+ * score are pooled into groups before a fit. The second part of the file has the two kinds of fit,
+ * isotonic and logistic. */
 #include "evaluate/evaluate.h"
 
 #include <math.h>
@@ -40,8 +41,8 @@ static int is_relevant(const struct calibration *c, uint32_t doc)
 
 /* ---- fitting ---- */
 
-/* Pools the documents outside fold `without` by score into c->group. Returns the number of
- * groups. */
+/* Pools the documents outside fold `without` by score into c->group, without those of weight 0.
+ * Returns the number of groups. */
 static size_t group_documents(struct calibration *c, int without)
 {
     size_t n = 0;
@@ -242,7 +243,7 @@ static int compare_fractions(rw_uint128 a, rw_uint128 b, rw_uint128 c, rw_uint12
 }
 
 /* Merges neighbouring groups into blocks until the share of relevant weight rises strictly from
- * block to block. Writes block [n] and returns the number of blocks. */
+ * block to block. Returns the number of blocks. block: room for n, written */
 static size_t pool(const struct rw_score_group *group, size_t n, struct block *block)
 {
     size_t n_blocks = 0;
@@ -283,7 +284,7 @@ int rw_isotonic_fit(struct rw_ctx *ctx, const struct rw_score_group *group, size
     double probability = 0.0;
     for (size_t i = 0; i < n_blocks; i++) {
         const double share = (double)block[i].relevant / (double)block[i].weight;
-        probability = share > probability ? share : probability; /* both may round to one */
+        probability = share > probability ? share : probability; /* rounded shares may be equal */
         add_knot(out, group[block[i].first].score, probability);
         if (block[i].last > block[i].first)
             add_knot(out, group[block[i].last].score, probability);
@@ -299,7 +300,7 @@ int rw_isotonic_fit(struct rw_ctx *ctx, const struct rw_score_group *group, size
 enum { MOST_STEPS = 100 };
 
 struct sums {
-    rw_int128 loss, by_slope, by_offset;                /* the loss and its first derivatives */
+    rw_int128 loss, by_slope, by_offset; /* the loss and its first derivatives, in units of 2^-40 */
     rw_int128 slope_slope, slope_offset, offset_offset; /* the second derivatives */
 };
 

@@ -1,5 +1,6 @@
 /* Compares two rankings of the same data: the difference of a metric, whether chance explains it,
- * and which queries cause it. */
+ * and which queries cause it. Also corrects the p values of several tests (rw_holm), and reads the
+ * groups into which a user divides the queries. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,9 +92,9 @@ static int bootstrap(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t 
 
 /* ---- the test ---- */
 
-/* Writes the non-zero differences as whole numbers, the largest under 2^61, and returns how many
- * there are. Sums of whole numbers are exact, so a sign pattern that gives the observed difference
- * again compares equal to it. */
+/* Scales the weighted differences to whole numbers of at most 2^60 in size and writes those that
+ * are not 0. Returns their number. Sums of whole numbers are exact, so a sign pattern that gives
+ * the observed difference again compares equal to it. whole: room for pairs->n + 1 */
 static uint32_t whole_differences(const struct rw_pairs *pairs, int64_t *whole)
 {
     double most = 0.0;
@@ -302,7 +303,7 @@ static int by_group(const void *a, const void *b)
     return order ? order : (x->query > y->query) - (x->query < y->query);
 }
 
-/* Compares the two sides over the queries of member [n] that count for the metric. */
+/* Compares the two sides over those queries of `member` that count for the metric. member: [n] */
 static int compare_members(struct rw_ctx *ctx, const struct sides *sides,
                            const struct member *member, uint32_t n, const char *name,
                            struct rw_compared *out)

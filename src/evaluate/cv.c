@@ -1,5 +1,6 @@
-/* Cross-validation by query on one data set. For each fold f a model is trained without fold f, and
- * fold f measures it. With early stopping, the model is also trained without the next fold, f + 1
+/* Cross-validation by query on one data set. The queries are divided into folds (rw_folds). For
+ * each fold f a model is trained without fold f, and fold f measures it. With early stopping, the
+ * model is also trained without the next fold, f + 1
  * (fold 0 after the last one), which decides when training stops. The measured queries do not
  * influence the model, except that `auto` parameters follow from the size of the whole set. */
 #include <stdlib.h>
@@ -78,7 +79,7 @@ struct validation {
     uint32_t *fold_of;       /* [n_queries] */
     double *scores;          /* [n_docs] */
     const struct rw_dataset *dataset;
-    struct rw_params *own;     /* as the folds train, with auto resolved; owned */
+    struct rw_params *own;     /* parameters of the folds' trainings, with auto resolved; owned */
     struct rw_params params;   /* a shallow copy of own: texts are borrowed */
     struct rw_eval_params how; /* evaluation parameters of params */
     int nested;                /* 1: the next fold stops training early */
@@ -101,7 +102,8 @@ static int part_of(const struct validation *v, int fold, int want, struct rw_ctx
     return rw_dataset_select(ctx, v->dataset, keep, out);
 }
 
-/* Predicts the documents of the fold and writes their scores into those of the whole set. */
+/* Predicts the documents of the fold, measures them, and copies their scores to those of the whole
+ * set. test: the data of the fold. */
 static int score_fold(const struct validation *v, int fold, struct rw_ctx *ctx,
                       const struct rw_model *model, const struct rw_dataset *test,
                       const struct rw_eval **out)
@@ -155,7 +157,7 @@ static int run_fold(struct validation *v, int fold, struct rw_ctx *ctx)
     const struct rw_dataset *const sets[] = {valid};
     RW_TRY(
         rw_train(ctx, &v->params, train, v->nested ? sets : NULL, v->nested, &hooks, &out->model));
-    rw_stage_add(v->ctx, (uint64_t)(v->params.rounds - rounds.done)); /* stopped early */
+    rw_stage_add(v->ctx, (uint64_t)(v->params.rounds - rounds.done)); /* rounds that did not run */
     out->n_test = test->n_queries;
     out->n_valid = v->nested ? valid->n_queries : 0;
     out->n_train = train->n_queries;

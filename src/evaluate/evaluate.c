@@ -235,7 +235,8 @@ int rw_evaluate_into(struct rw_ctx *ctx, const struct rw_eval_params *how,
 
 /* ---- the conventions of all programs, in one table ---- */
 
-/* Returns 1 if documents of different labels share a score. order: [n] scratch. */
+/* Returns 1 if documents of different labels share a score that is not RW_UNRANKED. order: [n]
+ * scratch. */
 static int is_tied(const float *label, const double *score, uint32_t n, uint32_t *order)
 {
     rw_rank_query(score, n, 0, order);
@@ -352,7 +353,7 @@ struct run {
     struct rw_arena arena;   /* owns all arrays */
     uint8_t *done;           /* [n_docs] 1: the score was read */
     uint8_t *seen;           /* [n_queries] 1: the run has lines of the query */
-    /* The documents of the current query. A run keeps the lines of a query together. */
+    /* The current query and its documents. Most runs keep the lines of a query together. */
     uint32_t query;           /* UINT32_MAX: no query yet */
     char (*doc_id)[ID_ROOM];  /* [longest] ids of its documents */
     struct rw_query_ids docs; /* an index of doc_id; owned */
@@ -384,7 +385,8 @@ static int list_docs(struct run *run, uint32_t query)
 
 /* ---- lines ---- */
 
-/* Returns the index of a query. Most lines belong to the query of the line before. */
+/* Returns the index of a query; UINT32_MAX: the data lacks it. Most lines belong to the query of
+ * the line before. */
 static uint32_t query_of(const struct run *run, const struct rw_word *id)
 {
     const char *last =
@@ -461,8 +463,8 @@ static int read_run(struct run *run)
     return finish(run);
 }
 
-/* Returns 1 if the file is a run. A line of a score file is a single number; a line of a run has
- * several words. */
+/* Returns 1 if the file is a run, by its first line that is not blank: a line of a score file is a
+ * single number, and a line of a run has several words. */
 static int is_run(const struct rw_line_reader *lines)
 {
     char *text = lines->text;

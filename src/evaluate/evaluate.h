@@ -1,7 +1,7 @@
 /* Internal interface of evaluation. It reads rw_eval_params, and provides functions that
  * comparisons, cross-validation, pruning, feature selection and calibration share: repeated
- * measurement, folds, halves and groups of queries, tests of significance, and fits of score maps.
- */
+ * measurement, folds, halves and groups of queries, tests of significance, and fits of score maps
+ * (from scores to probabilities). */
 #pragma once
 
 #include "base/exact.h"
@@ -10,12 +10,12 @@
 
 struct rw_dataset;
 
-/* Parses the metrics of `how` into out [*n]. Returns RW_ERR_ARGUMENT if a metric is unknown or a
- * member of `how` is outside its range. */
+/* Parses the metrics of `how`. Returns RW_ERR_ARGUMENT if a metric is unknown, or if `empty`,
+ * `ties` or `relevant` of `how` is outside its range. out: [*n] written */
 int rw_eval_metrics(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     struct rw_metric out[RW_MAX_METRICS], int *n);
-/* Parses the first metric. purpose: a verb for the message, "compare", if several metrics are an
- * error; NULL if they are allowed. */
+/* Like rw_eval_metrics, but writes only the first metric to *out. purpose: a verb for the message,
+ * such as "compare", if several metrics are an error; NULL if they are allowed. */
 int rw_eval_one_metric(struct rw_ctx *ctx, const struct rw_eval_params *how, const char *purpose,
                        struct rw_metric *out);
 
@@ -24,8 +24,8 @@ int rw_evaluate_into(struct rw_ctx *ctx, const struct rw_eval_params *how,
                      const struct rw_dataset *dataset, const double *scores, struct rw_arena *arena,
                      const struct rw_eval **out);
 
-/* A metric that is prepared to measure many scores of one data set: the first metric of `how`. The
- * other parameters of `how` apply except `like`. */
+/* A metric that is prepared to measure many rankings of one data set: the first metric of `how`.
+ * Of the other members, `empty`, `ties`, `label_gain` and `relevant` apply. */
 struct rw_measure {
     struct rw_ctx *ctx; /* borrowed, as is `how` */
     const struct rw_eval_params *how;
@@ -35,9 +35,9 @@ struct rw_measure {
 /* Prepares *out. purpose: as for rw_eval_one_metric. */
 int rw_measure_init(struct rw_ctx *ctx, const struct rw_eval_params *how,
                     const struct rw_dataset *dataset, const char *purpose, struct rw_measure *out);
-/* Measures scores [n_docs]. *value: the mean, NaN if no query counts. */
+/* Measures the ranking by `scores`. *value: the mean, NaN if no query counts; scores: [n_docs] */
 int rw_measure_scores(const struct rw_measure *measure, const double *scores, double *value);
-/* Returns how much worse the value `to` is than `from`, in the metric's direction. */
+/* Returns how much worse the value `to` is than `from`; negative if it is better. */
 double rw_measure_loss(const struct rw_measure *measure, double from, double to);
 
 /* An item to sort: by its key, then by its id. */
@@ -48,9 +48,9 @@ struct rw_keyed {
 /* Compares two struct rw_keyed for qsort: by ascending key, then by ascending id. */
 int rw_by_key(const void *a, const void *b);
 
-/* Divides the queries into folds of nearly equal size, drawn by `seed`. Writes folds [n_queries],
- * numbers from 0 to n_folds - 1. Returns RW_ERR_ARGUMENT for fewer than 2 folds, or more folds than
- * queries. */
+/* Divides the queries into folds, groups of nearly equal size that are drawn by `seed`. Returns
+ * RW_ERR_ARGUMENT for fewer than 2 folds, or more folds than queries. folds: [n_queries] receives
+ * the fold of each query, from 0 to n_folds - 1 */
 int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed, uint32_t *folds);
 /* Divides the queries into two halves, drawn by `seed`. The caller frees both, also after a
  * failure. what, does: name the data and the use of one half in the error message for data with a
@@ -67,21 +67,21 @@ int rw_query_groups_read(struct rw_ctx *ctx, const struct rw_dataset *dataset, c
 
 /* ---- significance of the difference between two rankings, from one pair of values per query ----
  */
-/* Numbers of resamples and of random sign patterns. If at most RW_EXACT_SIGNS queries have a
- * difference that is not 0, all 2^n patterns of their signs are counted instead of random ones. The
- * results do not depend on the number of threads. */
+/* Numbers of resamples and of random sign patterns. A sign pattern keeps or swaps a and b in each
+ * query. If only n <= RW_EXACT_SIGNS queries have a difference that is not 0, all 2^n patterns are
+ * counted instead of random ones. The results do not depend on the number of threads. */
 enum { RW_BOOTSTRAP_SAMPLES = 10000, RW_RANDOM_SIGNS = 10000, RW_EXACT_SIGNS = 16 };
 
 struct rw_pairs {
-    uint32_t n;
-    const double *a, *b;  /* [n] finite */
+    uint32_t n;           /* number of queries */
+    const double *a, *b;  /* [n] finite values of the two rankings */
     const double *weight; /* [n] >= 0; NULL: all 1 */
     int root;             /* 1: each mean is the root of the mean of the values */
     int lower_is_better;
 };
-/* Computes all of *out except its name. The interval's ends are percentiles of the difference
- * over resampled queries (with replacement; Efron 1979). The p value is the probability of a
- * difference at least as large, of either sign, if a coin swaps a and b in each query (Fisher;
+/* Computes all of *out except its name. The interval's ends are the percentiles 2.5 and 97.5 of the
+ * difference over resampled queries (with replacement; Efron 1979). The p value is the probability
+ * of a difference at least as large, of either sign, if a coin swaps a and b in each query (Fisher;
  * Smucker, Allan and Carterette 2007). */
 int rw_significance(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t seed,
                     struct rw_compared *out);
@@ -113,12 +113,14 @@ struct rw_score_group {
     rw_uint128 weight, relevant; /* weight > 0 */
 };
 
-/* group: [n] by ascending score, n > 0. Both functions set all members of *out except `relevant`.
- * The caller zeroes *out before, and releases it also after a failure. */
+/* For both functions, group: [n] by ascending score, n > 0. They set the kind of *out and the
+ * members of this kind, but not `relevant`. The caller zeroes *out before, and releases it also
+ * after a failure. */
 
 /* Fits the nondecreasing map with the least sum of weighted squared errors, by pooling adjacent
- * violators (Ayer et al. 1955). All comparisons are exact. Each block of equal probability has a
- * knot at either end, or a single one if it has one score. */
+ * violators (Ayer et al. 1955). All comparisons are exact. A block of neighbouring scores with
+ * equal probability has a knot (a score and its probability) at either end, or a single one if it
+ * has one score. */
 int rw_isotonic_fit(struct rw_ctx *ctx, const struct rw_score_group *group, size_t n,
                     struct rw_score_map *out);
 /* Fits the logistic function of Platt ("Probabilistic outputs for support vector machines", 1999,

@@ -1,6 +1,6 @@
-/* Selects the smallest feature set within a loss of the metric. It trains on the most important
- * features, by permutation importance, and searches for the smallest number of them. It also
- * implements permutation importance itself. */
+/* Selects a small feature set that loses at most a given amount of the metric. It trains on the n
+ * most important features, by permutation importance, and searches for the smallest n. Features
+ * that training may use are called candidates. The file also implements permutation importance. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,8 @@ struct selecting {
      * Owned. */
     struct rw_dataset *half[2];
     struct selected *made; /* owned; its arena owns all arrays */
-    /* scores of half[1]: of the model with all features, and of the model on trial */
+    /* Both score the documents of half[1]. whole: by the model with all features; scores: by the
+     * model on trial */
     double *whole, *scores;
     double *test_whole;        /* [n_docs of test] scores of the model with all features */
     struct rw_permuted *ranks; /* [most] the first n are kept, most important first */
@@ -163,7 +164,7 @@ static int rank(struct selecting *s, const struct rw_model *model, uint32_t n)
     return RW_OK;
 }
 
-/* Makes the model of a successful trial the current one. */
+/* Makes the model of a successful trial the kept one, and ranks its features. n: their number. */
 static int keep(struct selecting *s, struct rw_model *model, uint32_t n)
 {
     struct rw_selected *selected = &s->made->selected;
@@ -173,7 +174,8 @@ static int keep(struct selecting *s, struct rw_model *model, uint32_t n)
     return rank(s, model, n);
 }
 
-/* Writes ids and ranges in the syntax of the parameter `features`. */
+/* Writes the first n ranked features as ids and ranges, in the syntax of the parameter `features`.
+ */
 static int list_ids(struct selecting *s, uint32_t n, char **out)
 {
     RW_FREED uint8_t *mark = NULL;
@@ -458,8 +460,9 @@ static int measure(struct measuring *m, const struct rw_dataset *dataset, double
     return rw_measure_scores(&m->measure, m->scores, value);
 }
 
-/* Shuffles the column `n_repeats` times and measures the metric each time. The column has its old
- * values afterwards. */
+/* Shuffles the column `n_repeats` times and measures the metric each time. Writes the mean loss and
+ * its standard deviation to *out. The column has its old values afterwards. value: the metric
+ * without shuffling. */
 static int permute(struct measuring *m, const struct rw_dataset *dataset, struct rw_column *column,
                    int n_repeats, double value, struct rw_permuted *out)
 {

@@ -7,7 +7,8 @@
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
 
-/* Rows of the table, in per cent of the trees. */
+/* The table has a row for the whole model, for the chosen one, and for each of these percentages of
+ * the trees. */
 static const int shown[] = {90, 80, 70, 60, 50, 40, 30, 20, 10, 5, 2, 1};
 enum { MOST_ROWS = 2 + sizeof(shown) / sizeof(shown[0]) };
 
@@ -31,9 +32,10 @@ struct pruning {
     /* [n_docs] left: scores of the remaining trees; tree: of one tree; without: left minus tree */
     double *left, *tree, *without;
     int32_t *order;   /* [n_trees] trees in the order of removal */
-    double *loss;     /* [n_order] loss after k + 1 removals, up to rounding */
+    double *loss;     /* [n_order] loss[k]: loss after k + 1 removals, up to rounding */
     int32_t n_order;  /* number of removals */
-    double *held_out; /* [n_order] losses on queries that did not choose; NULL: no choice is made */
+    double *held_out; /* [n_order] as `loss`, on queries that did not choose the order; NULL: the
+                         order is fixed (RW_PRUNE_LAST) */
 };
 
 static void release(struct pruning *p)
@@ -89,7 +91,8 @@ static int predict_tree(const struct pruning *p, int32_t t)
     return rw_poll(p->ctx);
 }
 
-/* Subtracts the scores of tree t from the remaining ones and appends it to the order. */
+/* Subtracts the scores of tree t from the remaining ones, appends the tree to the order, and
+ * measures the loss without it. */
 static int drop(struct pruning *p, int32_t t)
 {
     RW_TRY(predict_tree(p, t));
@@ -106,7 +109,7 @@ static int32_t tree_of(const struct pruning *p, const struct rw_keyed *candidate
     return p->model->n_trees - 1 - (int32_t)candidate->id;
 }
 
-/* Computes the loss of the model without each candidate, as the candidate's key. */
+/* Computes the loss of the remaining trees without each candidate, as the candidate's key. */
 static int weigh(struct pruning *p, struct rw_keyed *candidate, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
@@ -123,7 +126,7 @@ static int32_t n_dropped_at_once(enum rw_prune_order order, int32_t n)
     return order == RW_PRUNE_LAST ? n - 1 : n > 7 ? n / 4 : 1;
 }
 
-/* Returns 1 if the tree may be removed: base scores may not. */
+/* Returns 1 if the tree may be removed. A base score (a tree of one leaf, not 0) may not. */
 static int is_candidate(const struct rw_tree *tree)
 {
     return tree->n_leaves > 1 || tree->leaf[0] == 0.0f;

@@ -6,8 +6,10 @@
  * pairs, ranks and norm. After each tree's gradients, a Newton step with L2 updates the biases
  * (LightGBM's `position`).
  *
- * ipw: inverse propensity weights. A pair has the weight 1 / (t+ of the better document's position
- * x t- of the other document's position), but at most RW_DEBIAS_MOST_WEIGHT. Unless the user gave
+ * ipw: inverse propensity weights. Each position has two propensities, relative to those of the
+ * first position: t+ for the better document of a pair (the clicked one), and t- for the other. A
+ * pair has the weight 1 / (t+ of the better document's position x t- of the other document's
+ * position), but at most RW_DEBIAS_MOST_WEIGHT. Unless the user gave
  * the propensities, t+ and t- are updated after each tree's gradients. t+ of a position becomes its
  * cost divided by the first position's cost, to the power 1 / (1 + position-norm). The cost is the
  * sum over all pairs whose better document is at the position. Each pair's cost is divided by t- of
@@ -31,7 +33,7 @@ enum { RW_DEBIAS_LEAST_EXPONENT = -10 }; /* t+ and t- are limited to 2^-10 to 2^
 /* The largest weight of a pair. */
 #define RW_DEBIAS_MOST_WEIGHT 1024.0
 
-/* A sum: hi x 2^32 + lo, lo in [0, 2^32). */
+/* A sum: hi x 2^32 + lo. `add` keeps lo in [0, 2^32); sums of sums may exceed it. */
 struct rw_wide_sum {
     int64_t hi, lo;
 };
@@ -40,7 +42,7 @@ struct rw_wide_sum {
 struct rw_position_sums {
     struct rw_wide_sum of[2];
 };
-/* additive: the bias; ipw: t+ and t-. */
+/* additive: of[0] is the bias, and of[1] is not used; ipw: t+ and t-. */
 struct rw_position_bias {
     double of[2];
 };
@@ -56,7 +58,8 @@ struct rw_debias {
     uint32_t n_positions;     /* one more than the largest position on all workers */
     uint32_t first;           /* the smallest position that has documents, where t+ and t- are 1 */
     uint64_t *n_docs;         /* [n_positions] on all workers */
-    /* [n_positions] bias: for the next tree's gradients; before: those of the last tree's */
+    /* Both have [n_positions] elements. bias: for the gradients of the next tree; before: those
+     * with which the gradients of the last tree were computed */
     struct rw_position_bias *bias, *before;
     int n_threads;
     struct rw_position_sums *sums; /* [n_threads][n_positions] */

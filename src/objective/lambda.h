@@ -20,7 +20,7 @@ enum { RW_LAMBDA_EXPONENT = 40 };
 struct rw_lambda_rule {
     float sigma;
     uint32_t truncation; /* use pairs with a document in the top N; 0: all pairs */
-    int norm;
+    int norm; /* 1: normalise pairs by score differences, and queries by rw_lambda_norm */
 };
 
 struct rw_lambda_pair {
@@ -54,8 +54,8 @@ RW_HD struct rw_lambda_pair rw_lambda_of_pair(float gain_diff, float discount_di
     return pair;
 }
 
-/* Returns the exponent e of a query of n documents, which keeps a document's sums under 2^22 *
- * 2^e. */
+/* Returns the exponent e of a query of n documents, which keeps a document's sums at 2^22 * 2^e or
+ * less. */
 RW_HD int rw_lambda_shift(uint32_t n, const struct rw_lambda_rule *rule)
 {
     const float sigma = rule->sigma;
@@ -138,12 +138,14 @@ struct rw_delta_query {
     const double *grade;     /* [n] */
     const double *discounts; /* [>= n] */
     double ideal;            /* ndcg: the ideal DCG, positive */
-    double max_gain;         /* err: the largest gain of the training set */
+    double max_gain;         /* err: the largest gain of all workers' training sets */
     /* ---- written by rw_delta_prepare ---- */
 
-    double *prefix[2]; /* [n] map: number of relevant documents above, and sum of 1 / (1 + s) over
-                          their positions s; err: the probability that the reader gets here */
-    double n_relevant; /* map */
+    /* each [n]. map: prefix[0] is the number of relevant documents above a position, and prefix[1]
+     * the sum of 1 / (1 + s) over the positions s of these; err: prefix[0] is the probability that
+     * the reader gets to a position */
+    double *prefix[2];
+    double n_relevant;    /* map */
     uint32_t relevant[2]; /* mrr: positions of the first two relevant documents; n: missing */
     /* err: sums of the last rw_delta_of over the positions between `above` and `below` */
     uint32_t above, below;

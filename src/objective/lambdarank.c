@@ -223,7 +223,7 @@ void rw_rank_query_fast(enum rw_isa isa, const double *scores, uint32_t n, uint3
  *            PairLogit.
  * A pair's lambda is that of lambda.h with the same norm, in float. One thread sums a query in
  * double, in the order of positions, of grades for drawn pairs, or of the data for given pairs. So
- * there is only one result.
+ * the result does not depend on the number of threads.
  * Engines scale the sums to fixed point by the largest of each tree, so dcg's deltas, which
  * reach 2^31, and drawn pairs need no separate unit. A document's |lambda| and hessian are at
  * most pairs x delta x sigma^2 x 100, 2^42 x 2^31 x 2^14 x 2^7 = 2^94. This is under 1e30, the
@@ -423,8 +423,8 @@ static void query_by_delta(const struct rw_objective_rule *rule,
 
 /* ---- the variants ---- */
 
-/* A variant does not read parameters that its delta and pairs do not use, so setting one of them
- * is an error. */
+/* A variant does not read parameters that its delta and pairs do not use, so each of them that is
+ * set is reported as a parameter without effect. */
 #define VARIANT(draws_pairs, words)                                              \
     {                                                                            \
         .name = "lambdarank", .params = words, .ranks = 1, .draws = draws_pairs, \

@@ -29,11 +29,12 @@ typedef int64_t longs_at __attribute__((vector_size(LONGS * 8), aligned(8), may_
  * row with that gain. Entries past the end have no difference. */
 struct list {
     double score[BLOCK + LANES], discount[BLOCK + LANES];
-    int64_t lambda[BLOCK + LANES], hessian[BLOCK + LANES]; /* to subtract, to add */
-    float diff[BLOCK + LANES];                             /* gain minus the document's gain */
-    uint32_t at[BLOCK + LANES];                            /* index in the block */
-    uint8_t kept[BLOCK / 8]; /* avx512: one bit per document of the block, 1: listed */
-    uint32_t n, next;        /* next: entries before it are above all further rows */
+    /* lambda, hessian: sums to subtract from and to add to those of the block's documents */
+    int64_t lambda[BLOCK + LANES], hessian[BLOCK + LANES];
+    float diff[BLOCK + LANES];  /* gain minus the document's gain */
+    uint32_t at[BLOCK + LANES]; /* index in the block */
+    uint8_t kept[BLOCK / 8];    /* avx512: one bit per document of the block, 1: listed */
+    uint32_t n, next;           /* next: entries before it are above all further rows */
 };
 
 /* Adds to an array and to *sums. */

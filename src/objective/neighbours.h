@@ -1,9 +1,11 @@
 /* Pairs of neighbours in a ranking, which YetiRank sums (yetirank.c). The host and devices share
  * this arithmetic.
  *
- * Two neighbours are at positions r and r + 1, counted from 0. The effect of a swap on a metric
- * depends only on the two and on the documents above them. It is rw_delta_of (lambda.h) with no
- * documents in between. For map, mrr and err, w(r) = 1 / (1 + r) - 1 / (2 + r).
+ * Two neighbours i and j are at positions r and r + 1, counted from 0. The effect of a swap on a
+ * metric depends only on the two and on the documents above them. It is rw_delta_of (lambda.h) with
+ * no documents in between. Below, g is a gain, D the discount of a position (metric/metric.h), IDCG
+ * the ideal DCG, and R the probability that a reader stops at a document (rw_neighbours_stop). For
+ * map, mrr and err, w(r) = 1 / (1 + r) - 1 / (2 + r).
  *   ndcg  |g_i - g_j| w(r) / IDCG, w(r) = decay^r in place of D(r) - D(r + 1);
  *   dcg   |g_i - g_j| w(r),        w(r) = D(r) - D(r + 1);
  *   map   (1 + relevant documents above) w(r) / relevant documents;
@@ -41,7 +43,7 @@ void rw_neighbours_rule_init(struct rw_neighbours_rule *out, const struct rw_obj
 /* Writes w(r) for r from 0 to n - 1. decay: used by ndcg only. */
 void rw_neighbours_weights(const struct rw_neighbours_rule *rule, double decay, double *weight,
                            uint32_t n);
-/* Writes the grades, [n], from gains or labels, whichever the delta needs; both are [n]. */
+/* Writes the grades from gains or labels, whichever the delta needs. gains, labels, grade: [n] */
 void rw_neighbours_grades(const struct rw_neighbours_rule *rule, const double *gains,
                           const float *labels, uint32_t n, double *grade);
 /* Returns the divisor of the query's deltas. A divisor that is not positive as a float means
@@ -58,7 +60,7 @@ RW_HD double rw_neighbours_odds(uint32_t word)
     return u / (1.0 - u);
 }
 
-/* Returns the number of pairs in a ranking of n documents. */
+/* Returns the number of neighbours that can form pairs in a ranking of n documents. */
 RW_HD uint32_t rw_neighbours_top(const struct rw_neighbours_rule *rule, uint32_t n)
 {
     const uint32_t last = n > 0 ? n - 1 : 0;

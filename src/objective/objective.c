@@ -172,8 +172,8 @@ struct rw_gradients {
     struct rw_gradients_engine engine;
     int n_threads;
     uint32_t longest; /* number of documents of the longest query */
-    /* [longest] discount: NULL unless the objective ranks; position: the result of the callback
-     * `positions`, or NULL without it */
+    /* Both have [longest] elements. discount: NULL unless the objective ranks; position: the result
+     * of the callback `positions`, or NULL without it */
     double *discount, *position;
     double *ideal;   /* [n_labels or 1][n_queries] ideal DCGs; NULL unless the objective ranks */
     double *scratch; /* [n_threads][longest x scratch] */
@@ -413,7 +413,7 @@ int rw_gradients_run(struct rw_gradients *g, uint32_t tree, double rate, const d
 
 /* ---- the objective's state ---- */
 
-/* Returns 1 if the last run was for a tree that is not one of n_trees. */
+/* Returns 1 if the last run was for a tree that is not one of the first n_trees. */
 static int is_before(const struct rw_gradients *g, uint32_t n_trees)
 {
     return n_trees <= g->tree;

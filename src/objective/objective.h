@@ -1,12 +1,14 @@
 /* Objectives: the losses that training minimises, in the form of a gradient and a hessian per
- * document. To add one:
+ * document. Here the gradient is the negative derivative of the loss by the document's score, the
+ * direction in which the score should move. The gradient of a pair of documents, and the sum of a
+ * document's pairs, is called a lambda. To add an objective:
  * (1) Write objective/<name>.c with its rw_objective_<name>.
  * (2) Add a row to objectives.def, which the build follows.
- * (3) Add new parameters to params/params.def, and name all parameters that it reads in
- * `params`.
+ * (3) Add new parameters to params/params.def, and name all parameters that the objective reads in
+ * its `params`.
  * The engines, the checks of parameters and the messages read the table. A new way to weigh pairs
- * can be a new objective, too. params/aliases.c may list the names that other programs use for it.
- * tests/recipes adds an objective in this way.
+ * can be a new objective, too. params/aliases.c may list the names that other programs use for the
+ * objective. tests/recipes adds an objective in this way.
  *
  * An objective that keeps state between rounds defines a struct rw_objective_state (below).
  * Training creates the state, saves it in checkpoints and releases it. debias.c is an example. */
@@ -46,6 +48,8 @@ struct rw_objective_rule {
 
 /* The inputs and outputs of the gradients of one query. */
 struct rw_objective_query {
+    /* n: number of documents; first_document: index of the first one among the documents of all
+     * workers; tree: index of the tree, from 0 */
     uint32_t n, first_document, tree;
     enum rw_isa isa;
     struct rw_share
@@ -77,12 +81,12 @@ struct rw_objective_query {
     double *gradient, *hessian; /* [n] written otherwise, without the documents' weights */
 };
 
-/* Adds a pair of documents to the query's sums and returns its lambda. The two may be swapped; a
- * pair of equal gains adds nothing. scale: as in rw_lambda_of_pair. */
+/* Adds a pair of documents to the query's sums and returns its lambda. a and b may be swapped. A
+ * pair of equal gains adds nothing and has lambda 0. scale: as in rw_lambda_of_pair. */
 typedef int64_t rw_lambda_pair_fn(const struct rw_objective_query *query, uint32_t a, uint32_t b,
                                   double discount_diff, float sigma, int norm, float scale);
-/* Checks that a document's final sum is under 2^22 for queries of up to n_longest documents and
- * weights of up to max_weight. RW_ERR_DATA: it is not; the message says what to change. */
+/* Checks that a document's final sum is at most 2^22 for queries of up to n_longest documents and
+ * weights of up to max_weight. RW_ERR_DATA: it may be larger; the message says what to change. */
 int rw_lambda_check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint32_t n_longest,
                     double max_weight);
 
@@ -234,12 +238,12 @@ int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
  * number of workers. All workers call it. */
 int rw_objective_sum(struct rw_ctx *ctx, const struct rw_objective *objective,
                      struct rw_objective_rule *rule, const struct rw_dataset *dataset);
-/* Checks gradients: [n_docs], from -1e30 to 1e30; hessians: [n_docs], from 0 to 1e30. RW_ERR_DATA:
- * a value is invalid. objective: its name for the message; NULL: user gradients. first_doc: number
- * of documents on the workers before this one. */
+/* Checks that gradients are from -1e30 to 1e30, and hessians from 0 to 1e30. RW_ERR_DATA: a value
+ * is not. objective: its name for the message; NULL: user gradients; first_doc: number of documents
+ * on the workers before this one; gradients, hessians: [n_docs] */
 int rw_gradients_check(struct rw_ctx *ctx, const char *objective, uint32_t first_doc,
                        uint32_t n_docs, const double *gradients, const double *hessians);
-/* The result of a run, valid until the next one; arrays of [n_docs]. */
+/* The result of rw_gradients_run, valid until the next run. All arrays have [n_docs] elements. */
 struct rw_user_gradients {
     int64_t *lambda, *hess; /* in units of 2^-40, if `is_fixed` and not `in_doubles`; else NULL */
     double *gradient, *hessian; /* otherwise, without the documents' weights */
@@ -259,8 +263,8 @@ int rw_gradients_new(struct rw_ctx *ctx, const struct rw_objective *objective,
                      const struct rw_objective_rule *rule, const struct rw_dataset *dataset,
                      uint32_t first_doc, const double *gains,
                      const struct rw_gradients_engine *engine, struct rw_gradients **out);
-/* Returns the bytes of the arrays that an objective that ranks needs for one label, without those
- * of the result and without `scratch`. */
+/* Returns the bytes of the arrays that rw_gradients_new makes for an objective that ranks by one
+ * label: discounts, ideal DCGs and orders. */
 uint64_t rw_gradients_bytes(const struct rw_dataset *dataset, int n_threads);
 /* Creates user gradients, which the hook `gradients` computes for this worker's documents. The
  * data set stays borrowed. */
@@ -326,7 +330,7 @@ struct rw_lambda_row {
     int norm;
     int easy; /* sigma is 1, and all score differences are small enough for exp without limits */
     int64_t lambda, hessian; /* sums of the row's pairs with the block */
-    int64_t sum_hi, sum_lo;  /* sum of the lambdas of all pairs of the query */
+    int64_t sum_hi, sum_lo;  /* sum of the lambdas of the query's pairs, sum_hi * 2^32 + sum_lo */
 };
 
 /* Adds all pairs of the first `top` documents of the ranking with the n documents of the block that
@@ -351,7 +355,7 @@ RW_HD double rw_softmax_power(double score, double best)
     return rw_exp2(x > -900.0 ? x : -900.0);
 }
 
-/* Writes power: [n], rw_softmax_power of each score. n > 0. */
+/* Writes rw_softmax_power of each score. n > 0; scores, power: [n] */
 static inline void rw_softmax_powers(const double *scores, uint32_t n, double *power)
 {
     double most = scores[0];

@@ -16,8 +16,9 @@
  *
  * gain_diff: the larger gain minus the smaller; discount_diff: 0 or more; score_diff: the score
  * of the document with the larger gain minus the other score. A negative gain_diff makes both
- * results negative. If toward is -sigma, score_diff has the opposite sign. `limit` is needed if
- * |sigma score_diff| may exceed the range of PAIR_EXP. */
+ * results negative. toward: sigma, or -sigma if score_diff has the opposite sign; norm: 1: apply
+ * PAIR_NORMED; limit: 1: apply PAIR_LIMITED, which is needed if |sigma score_diff| may exceed the
+ * range of PAIR_EXP. */
 struct PAIR(real) {
     PAIR_V lambda, hessian; /* before rounding */
 };

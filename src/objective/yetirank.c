@@ -210,8 +210,8 @@ static int check(struct rw_ctx *ctx, const struct rw_objective_rule *rule, uint3
         .positions = positions_of, .query = query_of, .variant = by                 \
     }
 
-/* A variant does not read parameters that its grades and positions do not use, so setting one of
- * them is an error. */
+/* A variant does not read parameters that its grades and positions do not use, so each of them that
+ * is set is reported as a parameter without effect. */
 static const struct rw_objective by_gains = ROW("sigma truncation permutations delta", NULL);
 static const struct rw_objective by_relevance =
     ROW("sigma truncation permutations delta relevant", NULL);

@@ -4,8 +4,8 @@
  * metrics, opens and loads an engine, and continues a model or a checkpoint, if there is one. Each
  * round then computes gradients, grows one tree, updates scores, measures metrics and decides
  * whether to stop. At the end, all trees become the model, or with early stopping those up to the
- * round that it keeps (early_stop.c), without empty trees at the end. rw_train_plan stops before
- * the engine loads data, and returns the engine's plan. */
+ * round that it keeps (early_stop.c). Empty trees at the end are dropped. rw_train_plan stops
+ * before the engine loads data, and returns the engine's plan. */
 #include "train/train.h"
 
 #include "base/system.h"

@@ -695,8 +695,9 @@ static int is_due(const struct rw_checkpointer *c, int n_rounds, double now)
     return now - c->last_ms >= (least > default_seconds * 1e3 ? least : default_seconds * 1e3);
 }
 
-/* Writes a checkpoint. beside: 1: the writer's thread writes the file while training continues; if
- * it is 0 or the thread cannot be started, this function writes the file itself. */
+/* Writes a checkpoint. If the last argument is 1, the writer's thread writes the file while
+ * training continues. If the argument is 0 or the thread cannot be started, this function writes
+ * the file itself. */
 static void begin(struct rw_checkpointer *c, const struct rw_eval_sets *eval, int n_rounds,
                   int is_ended, int beside)
 {

@@ -44,8 +44,8 @@ int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const
     return RW_OK;
 }
 
-/* Returns the rounds that the model stands for: its trees, and its last rounds without a split,
- * whose empty trees it does not store. */
+/* Returns the number of rounds in the model: its trees, and its last rounds without a split, whose
+ * empty trees it does not store. */
 static int64_t n_rounds(const struct rw_model *init)
 {
     return (int64_t)init->n_trees + init->empty_rounds;

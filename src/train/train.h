@@ -312,9 +312,9 @@ int rw_train_check_files(struct rw_ctx *ctx, const struct rw_params *params,
  * objective that ranks: [number of label-weights, or 1][n_docs]. */
 int rw_labels_gains(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_params *params,
                     const struct rw_gain_rule *gains, const struct rw_dataset *train, double **out);
-/* Completes the rule with each label's largest gain in all workers' training sets, and with the way
- * to sum the lambdas of several labels (rw_objective_sum). gains: the result of rw_labels_gains, or
- * NULL if the objective does not rank. All workers call it. */
+/* Completes the rule with each label's largest gain in all workers' training sets. It also decides
+ * how the lambdas of several labels are summed (rw_objective_sum). gains: the result of
+ * rw_labels_gains, or NULL if the objective does not rank. All workers call it. */
 int rw_labels_rule(struct rw_ctx *ctx, const struct rw_objective *objective,
                    struct rw_objective_rule *rule, const double *gains,
                    const struct rw_dataset *train);
