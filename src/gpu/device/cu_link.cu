@@ -1,5 +1,6 @@
-/* Measures the rate of the link to host memory. The kernel reads it as histograms read
- * host-resident rows (gpu/hist/hist_lanes_far.cu), so it measures the rate that they can reach.
+/* The kernel with which rw_device_link (device.c) measures the rate of the link to host memory. It
+ * reads that memory as histograms read codes there (gpu/hist/hist_lanes_far.cu), so the measured
+ * rate is the one that they can reach.
  *
  * Decomposition: a warp reads rows of RW_LINK_ROW_BYTES, UNROLL of them at a time, and only one row
  * in RW_LINK_STEP. */

@@ -1,5 +1,7 @@
-/* A GPU (gpu/device/device.h): finding and opening it, its memory, streams and events, the rates of
- * its memory and of the link to the host, the device-memory cache, transfers, tables and pipes. */
+/* Implements cu_check.h and device.h, except tuning constants (device_tuning.c), the kernel that
+ * measures the link (cu_link.cu) and NCCL (nccl.c). It finds and opens GPUs, and has their memory,
+ * streams and events, the rates of device memory and of the link to the host, the device-memory
+ * cache, transfers, tables and pipes. */
 #include "gpu/device/device.h"
 
 #include <dlfcn.h>
@@ -30,8 +32,8 @@ static int is_unsupported(cudaError_t error)
     "\nhint: if other programs use the memory, another GPU ('--device cuda:N') or the CPU " \
     "('--device cpu') trains the same model"
 
-/* Reports a lack of device memory. needed: bytes that `what` requested; 0: unknown. is_open: the
- * device is the thread's current one. */
+/* Reports a lack of device memory. what: the operation or the thing that needs the memory, for the
+ * message. needed: the bytes of it; 0: unknown. is_open: the device is the thread's current one. */
 static int fail_full(struct rw_ctx *ctx, int number, int is_open, size_t needed, const char *what)
 {
     size_t free_bytes = 0, all_bytes = 0;
@@ -188,7 +190,7 @@ static void free_event(void *event)
 
 int rw_device_event(struct rw_ctx *ctx, struct rw_arena *arena, int timed, void **out)
 {
-    cudaEvent_t event; /* as above */
+    cudaEvent_t event; /* a call that fails may still write to it */
     RW_CU(ctx, cudaEventCreateWithFlags(&event, timed ? 0 : cudaEventDisableTiming));
     RW_TRY(rw_arena_own(ctx, arena, event, free_event));
     *out = event;
@@ -262,8 +264,8 @@ double rw_device_bandwidth(const struct rw_device *device)
 }
 
 /* Returns the oldest driver that runs all programs of a CUDA major version, by NVIDIA's "CUDA
- * Compatibility". Returns 0 if it is unknown. If the GPU is newer than all GPUs that the kernels
- * were compiled for, the driver must be as new as the build's CUDA, to compile the kernels. */
+ * Compatibility". Returns 0 if it is unknown. A newer driver is needed on a GPU for which the build
+ * has no machine code: one as new as the build's CUDA, to compile the kernels. */
 static int oldest_driver(int runtime)
 {
     static const struct {
@@ -527,7 +529,7 @@ int rw_device_cache_drop_unused(int device)
 /* Bytes that one thread copies to a pinned buffer at a time. */
 enum { PIECE = 1 << 20 };
 
-/* Enqueues a copy. 0 bytes: does nothing. */
+/* Enqueues a copy and counts it. 0 bytes: does nothing. */
 static int enqueue(const struct rw_device *device, void *to, const void *from, size_t bytes,
                    enum cudaMemcpyKind kind, cudaStream_t stream)
 {
@@ -566,7 +568,8 @@ int rw_transfer_read(const struct rw_device *device, void *to, const void *d_fro
     return bytes ? rw_transfer_wait(device) : RW_OK;
 }
 
-/* A wait that ends if a worker fails. */
+/* The state of a wait that ends if rw_nccl_watch fails. begin_ms: the time of its first poll; 0:
+ * not polled yet. */
 struct watch {
     const struct rw_device *device;
     double begin_ms, polled_ms;
@@ -601,7 +604,8 @@ int rw_transfer_wait(const struct rw_device *device)
     return RW_OK;
 }
 
-/* Returns how many of the words have arrived, from `first` on. */
+/* Returns how many words have arrived before the first that has not. The words before `first` are
+ * known to have arrived. */
 static size_t words_arrived(const struct rw_transfer_reply *reply, size_t first)
 {
     for (; first < reply->n; first++) {
@@ -679,6 +683,7 @@ int rw_device_table(struct rw_device_tables *tables, void *d, const void *from, 
 
 /* ---- Pipes ---- */
 
+/* A stream of a pipe, with its buffers. */
 struct slot {
     void *stream;  /* a cudaStream_t */
     void *copied;  /* a cudaEvent_t: the last copy from the host to d_chunk is complete */
@@ -692,7 +697,7 @@ struct rw_transfer_pipe {
     uint64_t offset;
     uint32_t n_slots, next;
     struct rw_arena arena; /* owns the memory of slots, and `order` */
-    void *order;           /* a cudaEvent_t: between the device's stream and the pipe's */
+    void *order;           /* a cudaEvent_t that orders the device's stream and the slots' */
     struct slot slot[RW_TRANSFER_MOST_STREAMS];
 };
 

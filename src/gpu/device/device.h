@@ -1,5 +1,6 @@
-/* The interface to GPUs: opening one, its properties and tuning constants, streams, memory, the
- * device-memory cache, transfers, and workers connected by NCCL. */
+/* The interface to GPUs: opening one, its memory, streams and events, measured times and rates,
+ * facts about CUDA and GPUs, tuning constants, the device-memory cache, transfers, tables, pipes,
+ * and workers connected by NCCL. */
 #pragma once
 
 #include <stddef.h>
@@ -20,7 +21,7 @@ struct rw_device {
     int number;         /* of the GPU among those that CUDA reports, from 0 */
     char name[128];
     const struct rw_tuning_row *tuning; /* a constant of device_tuning.c */
-    /* These three are as the GPU reports them, or less if a tuning row is forced. */
+    /* The next three are as the GPU reports them, or less if RANKWOOD_TUNING forces a row. */
     int n_multiprocessors;
     int n_threads;         /* threads that a multiprocessor holds at once */
     size_t shared_bytes;   /* largest shared memory of a block */
@@ -28,20 +29,22 @@ struct rw_device {
     void *stream;          /* a cudaStream_t */
     struct rw_transfer_counts *counts;
     /* The NCCL communicator of the workers, or NULL. Enqueued work may never complete if another
-     * worker has ended. So waits for the device call rw_nccl_watch from time to time, and fail if
-     * it does. Borrowed. */
+     * worker has ended. So rw_transfer_wait and rw_transfer_await call rw_nccl_watch from time to
+     * time, and fail if it fails. Borrowed. */
     struct rw_comm *comm;
 };
 
 /* Opens a device and makes it the thread's current one. Fails with RW_ERR_UNSUPPORTED if there is
- * no such device or it is too old for the kernels, and with RW_ERR_ARGUMENT if RANKWOOD_TUNING
- * names no row. rw_device_close ignores NULL. */
+ * no such device or it is too old for the kernels, with RW_ERR_ARGUMENT if RANKWOOD_TUNING is set
+ * to a name that no row has, and as rw_cu_fail (cu_check.h) if CUDA fails. rw_device_close ignores
+ * NULL. */
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out);
 void rw_device_close(struct rw_device *device);
 
-/* Allocates memory on the thread's current device. If it runs out, first frees unused entries of
- * the device-memory cache. The error message states the needed and, if known, the free memory. Free
- * the memory with rw_device_free, which ignores NULL. */
+/* Allocates memory on the thread's current device. If there is too little, frees the unused entries
+ * of the device-memory cache on this device and tries again. If that fails, too, the message states
+ * the needed and, if known, the free memory. Free the memory with rw_device_free, which ignores
+ * NULL. */
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_device_free(void *p);
 /* Make a stream or an event on the thread's current device. The arena frees it. urgent: the stream
@@ -50,12 +53,14 @@ int rw_device_stream(struct rw_ctx *ctx, struct rw_arena *arena, int urgent, voi
 int rw_device_event(struct rw_ctx *ctx, struct rw_arena *arena, int timed, void **out);
 /* Like rw_device_alloc, but the memory is freed with the arena. */
 int rw_device_alloc_in(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t bytes);
-/* Returns the free memory of a device; 0 if it is unknown, and without CUDA. */
+/* Returns the bytes of free memory of a device. 0: unknown, or this program was built without
+ * CUDA. */
 uint64_t rw_device_free_bytes(int number);
-/* Measures the bytes per second of a plain copy from page-locked memory to the device. */
+/* Measures the bytes per second of a copy from page-locked memory to the device. */
 int rw_device_link_rate(const struct rw_device *device, double *rate);
-/* Opens the device and measures the same as `copied`. `gathered` is the bytes per second at which a
- * kernel reads rows of 128 bytes of page-locked memory, one in RW_LINK_STEP. */
+/* Opens the device and measures two rates in bytes per second. *copied: as rw_device_link_rate.
+ * *gathered: that of a kernel that reads every RW_LINK_STEP-th row of 128 bytes of page-locked
+ * memory. */
 int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathered);
 /* Returns the bytes per second of the device's memory, from its clock and bus width. Returns
  * RW_TUNE_PLAN_BANDWIDTH if the device does not report them. */
@@ -64,7 +69,7 @@ double rw_device_bandwidth(const struct rw_device *device);
  * the longest of n_runs runs (1 to 1000) after one warm-up. */
 int rw_device_time(const struct rw_device *device, int n_runs, int (*run)(void *user), void *user,
                    double *median_ms, double *least_ms, double *most_ms);
-/* The same for one run, without a warm-up. */
+/* Measures the milliseconds of one run, without a warm-up. */
 int rw_device_time_once(const struct rw_device *device, int (*run)(void *user), void *user,
                         double *ms);
 
@@ -72,7 +77,7 @@ int rw_device_time_once(const struct rw_device *device, int (*run)(void *user), 
 struct rw_cuda_facts {
     /* CUDA runtime that the program was built with, 13000 for 13.0; 0: built without CUDA. */
     int runtime;
-    /* The oldest driver that runs it, 580 for 580.x; 0: unknown. */
+    /* The oldest driver that supports that runtime, 580 for 580.x; 0: unknown. */
     int oldest_driver;
     int driver; /* newest runtime that the driver supports; 0: no driver */
     int n_devices;
@@ -94,19 +99,23 @@ struct rw_device_facts {
     uint64_t memory_bytes;
     int n_multiprocessors;
     uint64_t shared_bytes; /* largest shared memory of a block */
-    /* The name of its row in device_tuning.c; NULL: RANKWOOD_TUNING names no row. */
+    /* The name of its row in device_tuning.c; NULL: RANKWOOD_TUNING is set to a name that no row
+     * has. */
     const char *tuning;
     int is_tuning_measured;          /* 1: the row was measured */
     int clock_mhz, memory_clock_mhz; /* highest clocks; 0: unknown */
-    int is_mig;                      /* 1: a MIG part of a GPU, which is a separate device */
+    int is_mig;                      /* 1: a MIG instance: a part of a GPU that is a device */
 };
 /* Writes the facts of a device, without opening it. Returns 1, or 0 if there is no such device. */
 int rw_device_find(int number, struct rw_device_facts *out);
 
-/* Launch constants that depend on the GPU; tuning.h has the others. Each row of the table serves
- * the compute capabilities from its own up to that of the next row; the last serves all newer GPUs.
- * The numbers of multiprocessors, and the sizes of shared memory and device memory, come from the
- * device. A row limits the former two only if it is forced. No row changes a result.
+/* ---- tuning constants ----
+ *
+ * Launch constants that depend on the GPU; tuning.h has the others. They are in a table,
+ * device_tuning.c. Each of its rows serves the compute capabilities from its own up to, but
+ * without, that of the next row; the last row serves all newer GPUs. The number of multiprocessors,
+ * their threads, and the sizes of shared memory and device memory come from the device. A row
+ * limits the first three of these only if it is forced. No row changes a result.
  *
  * After measuring on a GPU, change its row in device_tuning.c, or add one, with is_measured 1. Put
  * the measurements in the comment there. docs/reference/devices.md lists the rows, and tests/gpu.sh
@@ -115,19 +124,20 @@ int rw_device_find(int number, struct rw_device_facts *out);
 #define RW_TUNING_VARIABLE "RANKWOOD_TUNING"
 
 struct rw_tuning_row {
-    const char *name; /* its lowest compute capability; or "newer" */
+    const char *name; /* its lowest compute capability, "9.0"; or "newer" */
     /* That capability as 10 * major + minor. A row ends where the next one begins. */
     int from;
     int is_measured; /* 0: derived, as device_tuning.c explains */
-    /* The smallest common GPU of the row, in three numbers. If the row is forced on a larger GPU,
-     * only this much of it is used. 0: all of it. */
+    /* A GPU of the row, in three numbers. If the row is forced on a larger GPU, only this much of
+     * that GPU is used. 0: no limit. */
     int n_multiprocessors;
     int n_threads;       /* threads that a multiprocessor holds at once */
     size_t shared_bytes; /* largest shared memory of a block */
     /* Largest number of nodes that the grower requests at once. */
     int growth_batch;
     /* Blocks per multiprocessor. quantise_blocks: blocks of 256 threads that quantise.
-     * split_blocks: blocks of a search; if it would need more, its features share fewer warps. */
+     * split_blocks: most blocks of a search. If it would need more, its features share fewer
+     * warps. */
     int quantise_blocks, split_blocks;
 };
 
@@ -140,8 +150,8 @@ struct rw_tuning_facts {
     int n_multiprocessors, n_threads;
     size_t shared_bytes;
 };
-/* Finds the row of the capability. If RANKWOOD_TUNING is set and not empty, finds the row that it
- * names and reduces *facts. *row is a constant. Fails with RW_ERR_ARGUMENT if no row has that
+/* Finds the row of facts->capability. If RANKWOOD_TUNING is set and not empty, finds the row that
+ * it names and reduces *facts. *row is a constant. Fails with RW_ERR_ARGUMENT if no row has that
  * name. */
 int rw_tuning_find(struct rw_ctx *ctx, struct rw_tuning_facts *facts,
                    const struct rw_tuning_row **row);
@@ -152,9 +162,12 @@ int rw_has_gpu_code(const char *archs, int major, int minor);
 
 /* ---- the device-memory cache ----
  *
- * Caches device memory for later use. Unused entries are freed as soon as an allocation finds too
- * little memory (rw_device_alloc). Any thread may call these functions. */
-/* An entry. Embed it as the first member. Its contents never change while it is in the cache. */
+ * Caches device memory for later use. An entry is a struct that has such memory and begins with a
+ * struct rw_device_cache. It belongs to one pointer elsewhere, its owner, which has its address.
+ * Unused entries are freed as soon as an allocation finds too little memory (rw_device_alloc). Any
+ * thread may call these functions. */
+/* The common part of entries, their first member. The memory of an entry never changes while the
+ * entry is in the cache. */
 struct rw_device_cache {
     struct rw_device_cache *next;
     /* The address of the owner's pointer to the entry, which is set to NULL when the entry is
@@ -181,23 +194,23 @@ int rw_device_cache_drop_unused(int device);
 /* ---- launchers of cu_link.cu ---- */
 enum { RW_LINK_ROW_BYTES = 128, RW_LINK_STEP = 4 };
 
-/* Returns the bytes of d_to, memory of rw_cuda_link_gather on the device. */
+/* Returns the size in bytes of d_to, the device memory that rw_cuda_link_gather writes. */
 size_t rw_cuda_link_bytes(int n_multiprocessors);
-/* Reads n_rows rows of RW_LINK_ROW_BYTES, one in RW_LINK_STEP. from: page-locked. Returns a
- * cudaError_t. */
+/* Reads n_rows rows of RW_LINK_ROW_BYTES bytes: every RW_LINK_STEP-th of those in `from`, which is
+ * page-locked. Returns a cudaError_t. */
 int rw_cuda_link_gather(const void *from, uint64_t n_rows, int n_multiprocessors, void *d_to,
                         void *stream);
 
 /* ---- transfers ----
  *
- * Functions that copy between host and device, count the copies, and wait for the device. Only
- * gpu/hist copies small tables by itself.
+ * Functions that copy between host and device, count the copies, and wait for the device. All
+ * copies use them, except small tables of gpu/hist, which are not counted.
  *
  * Plain copies use the device's stream, and wait; the functions named _pinned, for page-locked
  * (pinned) memory, do not wait. A pipe sends data in chunks over several streams. Each stream has a
- * pinned buffer on the host and a buffer on the device. So one chunk is copied while the kernels of
- * another run (Milic et al., "Parallelizing general histogram application for CUDA architectures",
- * section IV-G). */
+ * pinned buffer on the host and a buffer on the device. So one chunk is copied while kernels
+ * process another (Milic et al., "Parallelizing general histogram application for CUDA
+ * architectures", section IV-G). */
 /* Counts since the device was opened. One thread at a time may use a device. */
 struct rw_transfer_counts {
     uint64_t copies;                         /* in both directions; replies are not counted */
@@ -220,8 +233,8 @@ int rw_transfer_wait(const struct rw_device *device);
 
 /* A reply: kernels write `value` to each of n words of page-locked memory, at a distance of `step`
  * words. `bytes` is the size of the reply with all other data, for the counts. rw_transfer_await
- * waits for the words. This takes less time than a copy and a wait for the stream. Work that was
- * enqueued before those kernels is complete then, too. */
+ * waits for the words. This takes less time than a copy and a wait for the stream. When it returns,
+ * the work that was enqueued on the device's stream before those kernels is complete, too. */
 struct rw_transfer_reply {
     const uint32_t *word; /* [n * step] */
     size_t step, n, bytes;
@@ -243,8 +256,8 @@ void rw_transfer_copy_host(struct rw_ctx *ctx, void *to, const void *from, size_
 
 /* ---- Tables ---- */
 
-/* Device memory of one owner, freed with the arena. Without a device nothing is allocated, only
- * counted, so that the same code computes the memory in advance. */
+/* The tables of one object: arrays in device memory, freed with the arena. Without a device, their
+ * bytes are counted, but nothing is allocated. So the same code computes the memory in advance. */
 struct rw_device_tables {
     struct rw_ctx *ctx;             /* borrowed */
     const struct rw_device *device; /* borrowed, or NULL */
@@ -307,8 +320,8 @@ int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe);
 /* ---- workers through NCCL ----
  *
  * A communicator of the device for workers that each have their own GPU. The library is opened at
- * run time, so the program is not linked to it. Its documentation
- * (docs.nvidia.com/deeplearning/nccl) describes it under "API" and "types".
+ * run time, so the program is not linked to it. NVIDIA's documentation
+ * (docs.nvidia.com/deeplearning/nccl) describes its functions under "API" and "types".
  *
  * NCCL would wait for ever for a worker that has ended. So all waits are bounded. The start has a
  * time limit. For enqueued work, each wait for the device calls rw_nccl_watch from time to time. */
@@ -318,8 +331,9 @@ int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe);
  * multicast stays off unless NCCL_NVLS_ENABLE is set. RANKWOOD_NCCL=FILE names the library. */
 int rw_nccl_open(struct rw_ctx *ctx, const struct rw_device *device, struct rw_comm **out);
 
-/* Checks a wait that has taken waited_s seconds. Fails with RW_ERR_MACHINE once a worker is known
- * to have failed, or too much time has passed. After that no wait waits for enqueued work. */
+/* Checks a wait that has taken waited_s seconds. Fails with RW_ERR_MACHINE if NCCL reports an
+ * error, a worker is known to have failed, or too much time has passed. It then also aborts NCCL's
+ * communicator, so that enqueued work of NCCL ends. */
 int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s);
 
 /* Returns 1 if NCCL is available. text: the file that it was loaded from, or the reason why it is

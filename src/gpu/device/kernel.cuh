@@ -1,5 +1,5 @@
-/* Helpers for kernels: launches that overlap, grids, error checks, reductions over a warp, and
- * random numbers.
+/* Helpers for kernels and their launchers: launches that overlap, grids, error checks, constants
+ * that depend on the GPU, reductions over a warp, and random numbers.
  *
  * A launch by launch_after can begin while the launch before it in the stream ends. Before
  * wait_for_launch_before(), its kernel must not touch memory that the launch before writes. After
@@ -24,6 +24,8 @@ static __device__ __forceinline__ void wait_for_launch_before()
 #endif
 }
 
+/* Lets the next launch of the stream begin, if launch_after launches it. On GPUs older than compute
+ * capability 9.0 it does nothing. */
 static __device__ __forceinline__ void let_next_launch_begin()
 {
 #if __CUDA_ARCH__ >= 900
@@ -31,8 +33,8 @@ static __device__ __forceinline__ void let_next_launch_begin()
 #endif
 }
 
-/* Return a thread's first item, and the number of items that all threads of the grid take at once.
- * THREADS: threads per block. */
+/* For loops in which the threads of a grid stride over items, such as documents. Return a thread's
+ * first item, and the distance to its next. THREADS: threads per block. */
 template <int THREADS> static __device__ __forceinline__ uint64_t grid_first()
 {
     return (uint64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -42,7 +44,8 @@ template <int THREADS> static __device__ __forceinline__ uint64_t grid_step()
     return (uint64_t)gridDim.x * THREADS;
 }
 
-/* For functions that return a cudaError_t, or an int that is one. */
+/* Makes a call, and returns its error from the calling function if it fails. For functions that
+ * return a cudaError_t, or an int that is one. */
 #define TRY_CUDA(call)                  \
     do {                                \
         const int failed = (int)(call); \
@@ -50,8 +53,8 @@ template <int THREADS> static __device__ __forceinline__ uint64_t grid_step()
             return (cudaError_t)failed; \
     } while (0)
 
-/* Returns the blocks of `threads` threads for n items. The first has at least n threads. The second
- * has at most `most` blocks (at least 1), which stride over the items. */
+/* Return a number of blocks of `threads` threads for n items. blocks_for: enough for one thread per
+ * item. blocks_up_to: at least 1 and at most `most`, so threads must stride over the items. */
 static inline unsigned blocks_for(uint64_t n, unsigned threads)
 {
     return (unsigned)((n + threads - 1) / threads);
@@ -62,7 +65,7 @@ static inline unsigned blocks_up_to(uint64_t most, uint64_t n, unsigned threads)
     return (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
 }
 
-/* Launches a kernel, if its grid has any blocks. */
+/* Launches a kernel, if its grid has any blocks. Returns a cudaError_t. */
 template <class... TYPES, class... ARGUMENTS>
 static int launch_grid(void (*kernel)(TYPES...), dim3 grid, unsigned threads, void *stream,
                        const ARGUMENTS &...arguments)
@@ -73,9 +76,10 @@ static int launch_grid(void (*kernel)(TYPES...), dim3 grid, unsigned threads, vo
     return cudaGetLastError();
 }
 
-/* Returns true if a launch may begin while the one before it ends. Kernels that were compiled for
- * older GPUs do not wait, so it returns false for them on a newer GPU. The answer is found once per
- * device and template instance, since all kernels were compiled for the same GPUs. */
+/* Returns true if a launch of the kernel may begin while the one before it ends. Kernels that were
+ * compiled for GPUs older than compute capability 9.0 do not wait, so it returns false for them on
+ * any GPU. The answer is found once per device and template instance, since all kernels were
+ * compiled for the same GPUs. */
 template <class KERNEL> static bool launches_overlap(int device, KERNEL *kernel)
 {
     static std::atomic<int8_t> known[MOST_DEVICES]; /* 0: not yet; 1: no; 2: yes */
@@ -89,6 +93,8 @@ template <class KERNEL> static bool launches_overlap(int device, KERNEL *kernel)
     return known[device] == 2;
 }
 
+/* Returns the number of the thread's current device; 0 if it is unknown or not below
+ * MOST_DEVICES. */
 static inline int current_device()
 {
     int device = 0;
@@ -97,7 +103,8 @@ static inline int current_device()
     return device < MOST_DEVICES ? device : 0;
 }
 
-/* Launches a kernel that waits itself for the launch before it. */
+/* Launches a kernel that calls wait_for_launch_before(). It begins while the launch before it ends,
+ * if launches_overlap allows that. */
 template <class... TYPES, class... ARGUMENTS>
 static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block, size_t shared,
                                 cudaStream_t stream, ARGUMENTS... arguments)
@@ -124,7 +131,8 @@ static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block,
 #else
 #define RW_MULTIPROCESSOR_THREADS 2048
 #endif
-/* Limits the blocks wanted on a multiprocessor to its number of threads, for __launch_bounds__. */
+/* Returns `blocks`, or fewer if a multiprocessor does not hold their threads, for
+ * __launch_bounds__. */
 #define RW_BLOCKS_HELD(threads, blocks)                           \
     ((threads) * (blocks) <= RW_MULTIPROCESSOR_THREADS ? (blocks) \
                                                        : RW_MULTIPROCESSOR_THREADS / (threads))

@@ -1,5 +1,6 @@
-/* Sums and exchanges among workers with one GPU each, by NCCL. The library is loaded when it is
- * first needed, so the program also runs without it. */
+/* Sums and exchanges among workers with one GPU each, by NCCL. Implements the functions rw_nccl_...
+ * of device.h. The library is loaded when it is first needed, so the program also runs without
+ * it. */
 #include "gpu/device/device.h"
 
 #include <dlfcn.h>
@@ -55,6 +56,7 @@ static const struct {
     {"ncclAllGather", &nccl.all_gather},
 };
 
+/* Opens the library and finds its functions. If that fails, writes the reason to nccl.why_not. */
 static void load(void)
 {
     const char *named = getenv("RANKWOOD_NCCL");
@@ -97,8 +99,8 @@ int rw_nccl_find(char *text, size_t size)
 
 /* ---- the functions of the communicator ----
  *
- * They are those of struct rw_comm_functions. `user` is NCCL's communicator; NULL: it was given
- * up. */
+ * They are those of struct rw_comm_functions, and return 0, or 1 after a failure. `user` is NCCL's
+ * communicator; NULL: rw_nccl_watch has aborted it. */
 
 static int type_of(enum rw_comm_type type)
 {
@@ -249,6 +251,7 @@ static int await(struct rw_ctx *ctx, struct beginning *b)
     return is_done;
 }
 
+/* Makes NCCL's communicator in a separate thread. *out may be set even after a failure. */
 static int make(struct rw_ctx *ctx, const struct rw_device *device, const struct nccl_id *id,
                 void **out)
 {

@@ -1,6 +1,6 @@
 /* Compiled when the build is set up, to test whether nvcc works with the host compiler. It includes
- * the headers that kernels include, because an nvcc that is too old for its gcc fails on the
- * headers of the C and C++ libraries. */
+ * some headers of the C and C++ libraries, as kernels do, because an nvcc that is too old for its
+ * gcc fails on them. */
 #include <cstdint>
 #include <cstdio>
 #include <algorithm>

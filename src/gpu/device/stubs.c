@@ -1,4 +1,5 @@
-/* Replaces the CUDA files in builds without CUDA, so that their callers need no #if. */
+/* Replaces the functions of the CUDA files that other files call, in builds without CUDA. So the
+ * callers need no #if. */
 #include <stdio.h>
 
 #include "base/ctx.h"

@@ -1,21 +1,25 @@
 /* The tuning constants that are the same on all GPUs, with their measurements: launches, choices,
- * sizes of buffers, and the model of a tree's time. Unless stated otherwise, the measurements are
- * from an H200 with mslr30k (3.77 M documents, 136 features). device_tuning.c has the constants
- * that depend on the compute capability. The number of multiprocessors and the sizes of memories
- * come from each device. */
+ * sizes of buffers, and the model of a tree's time. Names such as `lanes` and `collision` are
+ * histogram methods (gpu/hist/hist.h). `mart` and `newton` are histograms without and with
+ * hessians. Figures of several variants are separated by "|". Unless stated otherwise, the
+ * measurements are from an H200 with mslr30k (3.77 M documents, 136 features). device_tuning.c has
+ * the constants that depend on the compute capability. The number of multiprocessors and the sizes
+ * of memories come from each device. */
 #pragma once
 
 /* ---- lanes ----
  *
- * THREADS: threads per block. UNROLL, and UNROLL_16 for codes of 16 bits: words in flight per
- * thread. RING: turns for which documents are staged in shared memory.
+ * hist_lanes.cu explains tiles, turns, checks and the plan's rows. THREADS: threads per block.
+ * UNROLL, and UNROLL_16 for codes of 16 bits: words in flight per thread. RING: turns for which
+ * documents are staged in shared memory.
  *
- * The figures are G updates/s, on 128 features of 256 evenly distributed bins. 512 threads and 32
- * words in flight reached 2937. 1024 threads and 8 words reached 4065, the limit of the memory.
- * With 8 words in flight and a list of a quarter of the documents, loading the list and then the
- * words reached 2331. Staging the list and lambdas a turn ahead reached 2370, and loading words a
- * turn ahead, too, 3084. Atomics alone reach 8138. The rest is instructions, so a cell's address is
- * one dot product. With codes of 16 bits and 16 words in flight, newton spills registers.
+ * The figures are billions of updates per second, on 128 features of 256 evenly distributed bins.
+ * An update adds a document to one cell. 512 threads and 32 words in flight reached 2937. 1024
+ * threads and 8 words reached 4065, the limit of the memory. With 8 words in flight and a list of a
+ * quarter of the documents, loading the list and then the words reached 2331. Staging the list and
+ * lambdas a turn ahead reached 2370, and loading words a turn ahead, too, 3084. Atomics alone reach
+ * 8138. The rest is instructions, so a cell's address is one dot product. With codes of 16 bits and
+ * 16 words in flight, newton spills registers.
  *
  * Not worth it: two features per lane and two blocks per multiprocessor (1789); rows staged by
  * asynchronous copies (1 % faster, but 64 KB more shared memory); codes of 16 bits of two documents
@@ -37,11 +41,11 @@
  * 1.176 | 0.996 | 1.038 ms with LISTED at 0.05 | 0.15 | 0.3. */
 #define RW_TUNE_LANES_NARROW        0.03
 #define RW_TUNE_LANES_NARROW_LISTED 0.15
-/* RW_TUNE_LANES_HALVES_DOCS: from this many documents of a call per multiprocessor on, newton adds
- * the four codes of a word in one row of the plan, with hessians in halves of words. With fewer
- * documents it takes a row for each two codes, which drains half as many cells per block. Times in
- * us, four codes | two codes per row: 280 | 314 with 28,500 documents per multiprocessor, 60 | 77
- * with 5,200, 54 | 47 with 4,100.
+/* RW_TUNE_LANES_HALVES_DOCS: concerns newton with codes of 8 bits and more than 128 bins. From this
+ * many documents of a call per multiprocessor on, it adds the four codes of a word in one row of
+ * the plan, with hessians in halves of words. With fewer documents it has a row for each two codes,
+ * which drains half as many cells per block. Times in us, four codes | two codes per row: 280 | 314
+ * with 28,500 documents per multiprocessor, 60 | 77 with 5,200, 54 | 47 with 4,100.
  *
  * RW_TUNE_LANES_CARRIED: with hessians in halves, the blocks of the first row also carry narrow
  * rows (hist_lanes_plan.cuh), if these have at most this many pairs of code and bin per other row.
@@ -51,7 +55,8 @@
 #define RW_TUNE_LANES_HALVES_DOCS 3500
 /* In documents of a tile of 32 lanes. LEAST_DOCS: documents of a block, at least. BLOCK_DOCS: the
  * time in which a block clears and drains its cells, as the number of documents that it adds in
- * this time. The histograms of that tree differ by 1 % with half or twice as many. */
+ * this time. With half or twice as many, the histograms of a tree of 255 leaves took 1 % more or
+ * less time. */
 #define RW_TUNE_LANES_LEAST_DOCS 512
 #define RW_TUNE_LANES_BLOCK_DOCS 1200
 
@@ -59,13 +64,13 @@
  *
  * These constants are the papers' own (tables 5 and 6 of weighted histogramming, the slides of
  * privatized histograms) if they state one, else estimates. */
-/* Documents of a job. The minimum keeps clearing and draining a histogram cheap compared with the
- * job. The maximum spreads a large node over the device even with many features. Multiples of
- * 32. */
+/* Documents of a job, which is a segment of a node's documents. The minimum keeps clearing and
+ * draining a histogram cheap compared with the job. The maximum spreads a large node over the
+ * device even with many features. Multiples of 32. */
 #define RW_TUNE_HIST_LEAST_SEGMENT 4096
 #define RW_TUNE_HIST_MOST_SEGMENT  4194304
-/* Most documents of a node that collision and privatized give to one block per feature. If all
- * nodes of a call are so small, that saves the launches that clear and subtract. */
+/* Most documents of a node that collision and privatized give to one block per feature. If no node
+ * of a call has more, that saves the launches that clear and subtract. */
 #define RW_TUNE_HIST_WHOLE_NODE    16384
 #define RW_TUNE_HIST_WHOLE_THREADS 1024 /* threads of that block */
 /* Blocks per multiprocessor into which a launch is divided; TOTALS_BLOCKS for the totals of nodes
@@ -97,18 +102,19 @@
 /* ---- hybrid: the choice of a method (gpu/hist/hist.h) ----
  *
  * Not measured, unless a comment has figures. */
-/* The rule: `lanes` is used without timing if no feature of a group has more than FEW_LANES codes
- * (groups of 4 bits). If `lanes` is no candidate, `collision-free` is used up to FEW_FREE codes
+/* The rule: `lanes` is used without timing if no feature of a group has more than FEW_LANES codes,
+ * which fit 4 bits. If `lanes` is no candidate, `collision-free` is used up to FEW_FREE codes
  * (table 7 of weighted histogramming). */
 #define RW_TUNE_HYBRID_FEW_LANES 16
 #define RW_TUNE_HYBRID_FEW_FREE  16
 /* TURNS: runs of each candidate. HOPELESS: a candidate that is slower than the best so far by more
- * than this factor is not run after its second run. */
+ * than this factor is not run after its second run, unless it is the preferred method. */
 #define RW_TUNE_HYBRID_TURNS    4
 #define RW_TUNE_HYBRID_HOPELESS 1.5
 /* BELIEVED: times are believed if `lanes` takes at most this factor of the expected time, which is
- * that of the memory's bandwidth plus LAUNCH_MS (the 4065 above are 1.2 times it). AGAIN: a choice
- * by timing that is not `lanes` is checked again at the root of this tree, counted from 1. */
+ * that of the memory's bandwidth plus LAUNCH_MS. At 4065 billion updates per second (see `lanes`
+ * above) the factor is 1.2. AGAIN: a choice by timing that is not `lanes` is checked again at the
+ * root of this tree, counted from 1. */
 #define RW_TUNE_HYBRID_BELIEVED  6.0
 #define RW_TUNE_HYBRID_LAUNCH_MS 0.02
 #define RW_TUNE_HYBRID_AGAIN     8
@@ -133,7 +139,7 @@
  * difference. */
 #define RW_TUNE_QUANTISE_THREADS 256
 #define RW_TUNE_QUANTISE_BLOCKS  1056 /* most blocks of the kernels that draw and list samples */
-#define RW_TUNE_QUANTISE_HELD    8    /* blocks per multiprocessor, for registers: one wave */
+#define RW_TUNE_QUANTISE_HELD    8    /* blocks per multiprocessor for which registers leave room */
 #define RW_TUNE_SPLIT_WARPS      8
 /* From this number of nodes x features on, a search may be rough first, in two launches
  * (rw_cuda_is_rough). Trees of 255 leaves with newton took 3.45 | 3.42 | 3.46 | 3.52 ms at 0 | 1024
@@ -163,19 +169,21 @@
 #define RW_TUNE_ENGINE_SEARCH_BYTES 16777216
 
 /* Columns that are cached for partitions. MOST and SHARE limit their number and their share of the
- * codes' bytes. A node is large if it has 1 / LARGE of all documents; smaller ones read a sector
- * per document from columns, too. FADE: the value of a use one tree later. WORTH: by how much a
- * column's use must exceed that of the column it replaces, as a share of all documents. SAVED: the
- * share of a partition's time that a column saves if it is made just before. A_TREE: most copies
- * between two trees. A copy takes 0.074 ms, a partition of all documents 0.088 ms, or 0.020 from a
- * column. SHARE is as large as the limit on memory of `bench train` allows.
+ * codes' bytes. A node is large if it has at least 1 / LARGE of all documents. In smaller nodes, a
+ * partition reads a sector of 32 bytes per document from a column, too. FADE: the value of a use
+ * one tree later. WORTH: by how much a column's use must exceed that of the column it replaces, as
+ * a share of the copy's cost in documents (is_worth_it in engine_cuda_far.c). SAVED: the share of a
+ * partition's time that a column saves if it is made just before. A_TREE: most copies between two
+ * trees. A copy takes 0.074 ms, a partition of all documents 0.088 ms, or 0.020 from a column.
+ * SHARE is as large as the limit on memory of `bench train` allows.
  *
- * Trees of 255 leaves, ms, mart and newton, with shares and worths of .2, 1: 2.80, 3.83; .45, 1:
- * 2.75, 3.70; .45, .3: 2.67, 3.71. Later, with a share of .4, fading by .9 and a worth of .3: 2.33,
- * 3.14. With .48 instead: 2.30, 3.06. With all features, 0: 2.18, 2.95, and 244 MiB more. Fading
- * and worth alone were not timed. Failed: nodes of fewer than 1 / 32 from tiles although there is a
- * column: 2.81, 3.64 in place of the third. Failed: large nodes from 1 / 8 or 1 / 128 on: 2.83,
- * 3.91 or 2.74, 3.74 in place of the second. */
+ * Times of a tree of 255 leaves in ms, mart | newton. SHARE .2 and WORTH 1: 2.80 | 3.83. SHARE .45
+ * and WORTH 1: 2.75 | 3.70. SHARE .45 and WORTH .3: 2.67 | 3.71. Measured later, with FADE .9 and
+ * WORTH .3: 2.33 | 3.14 with SHARE .4, and 2.30 | 3.06 with .48. With columns of all features and
+ * WORTH 0: 2.18 | 2.95, and 244 MiB more. Today's FADE and WORTH were not timed one by one. Two
+ * variants failed. With SHARE .45 and WORTH .3, nodes of fewer than 1 / 32 of the documents read
+ * tiles although there was a column: 2.81 | 3.64. With SHARE .45 and WORTH 1, nodes were large from
+ * 1 / 8 of the documents on: 2.83 | 3.91, or from 1 / 128 on: 2.74 | 3.74. */
 #define RW_TUNE_COLUMNS_THREADS 256
 #define RW_TUNE_COLUMNS_MOST    96
 #define RW_TUNE_COLUMNS_SHARE   0.48
@@ -189,8 +197,9 @@
  *
  * A partition of a node with fewer than one in this many documents reads the codes of its feature
  * from host memory, in sectors of 32 bytes at about 0.4 of a copy's rate. For a larger node the
- * whole column is copied, one byte per document, or two for codes of 16 bits. With one byte, both
- * take the same time at one in 84. */
+ * whole column is copied first, one byte per document, or two for codes of 16 bits; also for a
+ * smaller one if the copy is worth it (engine_cuda_far.c). With one byte, both take the same time
+ * at one in 84. */
 #define RW_TUNE_FAR_SECTOR_DOCS 64
 /* The share of the memory left for codes that is used for columns; the rest is for tiles. A column
  * saves the copies of it that a tree would make. A tile's byte saves about as many reads by
@@ -204,7 +213,8 @@
 #define RW_TUNE_FAR_OTHER_BYTES 64
 #define RW_TUNE_FAR_SET_BYTES   65536
 /* The size of each of the two pieces into which histograms gather rows: one in PIECE_SHARE bytes of
- * the codes, and at most MOST_PIECE bytes, which take 1.2 ms to gather. Not measured. */
+ * the codes, at most MOST_PIECE bytes, which take 1.2 ms to gather, and at least
+ * RW_HIST_FAR_LEAST_BYTES. Not measured. */
 #define RW_TUNE_FAR_PIECE_SHARE 16
 #define RW_TUNE_FAR_MOST_PIECE  67108864
 /* Rows are gathered in windows of 2^16 documents, 8 MB of rows of 128 bytes. One in 100 of 22.5 M
