@@ -118,8 +118,8 @@ int rw_device_find(int number, struct rw_device_facts *out);
  * limits the first three of these only if it is forced. No row changes a result.
  *
  * After measuring on a GPU, change its row in device_tuning.c, or add one, with is_measured 1. Put
- * the measurements in the comment there. docs/reference/devices.md lists the rows, and tests/gpu.sh
- * forces each of them. */
+ * the measurements in the comment there. docs/reference/devices.md lists the rows, and
+ * tests/same_bytes_cuda.sh forces each of them. */
 /* The environment variable that forces a row: the row that it names is used on any GPU. */
 #define RW_TUNING_VARIABLE "RANKWOOD_TUNING"
 
@@ -233,8 +233,9 @@ int rw_transfer_wait(const struct rw_device *device);
 
 /* A reply: kernels write `value` to each of n words of page-locked memory, at a distance of `step`
  * words. `bytes` is the size of the reply with all other data, for the counts. rw_transfer_await
- * waits for the words. This takes less time than a copy and a wait for the stream. When it returns,
- * the work that was enqueued on the device's stream before those kernels is complete, too. */
+ * waits for the words. This takes less time than a copy and a wait for the stream. When
+ * rw_transfer_await returns, the work that was enqueued on the device's stream before those kernels
+ * is complete, too. */
 struct rw_transfer_reply {
     const uint32_t *word; /* [n * step] */
     size_t step, n, bytes;

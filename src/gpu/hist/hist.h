@@ -7,13 +7,17 @@
  * 1 of Xu et al., "Efficient weighted histogramming on GPUs with CUDA", in exact integers. All
  * methods give the integers of tests/check/hist_serial.c. Only RW_HIST_FLOAT is not exact.
  *
+ * The file also has the layouts of codes (struct rw_hist_matrix), the resources for codes in host
+ * memory (struct rw_hist_far), the timing and choice of methods (`hybrid`), and the words in which
+ * lambdas move with documents. mart: sums of lambdas; newton: of lambdas and hessians.
+ *
  * To add a method: (1) write hist_<name>.cu, which defines `const struct rw_hist_method
  * rw_hist_<name>`; (2) add the row RW_HIST_METHOD(<name>) to methods.def. The build, `--hist`, the
  * choice between methods and the tests use the rows. hist_block.cuh has the parts that most methods
  * need; hist_atomic.cu has the shortest examples.
  *
- * Rules for all methods: launches use the stream that `run` gets. Only for codes in host memory
- * does a method also use the stream of rw_hist_far, and wait for the device. A method allocates
+ * Rules for all methods: launches use the stream that `run` gets. With codes in host memory, a
+ * method also uses the stream of struct rw_hist_far, and waits for the device. A method allocates
  * nothing. The caller owns the scratch, of the size that `scratch_bytes` returns. An index into
  * results or codes has 64 bits; an index within one histogram fits 32. */
 #pragma once
@@ -34,12 +38,12 @@ enum { RW_HIST_WORD_BITS = 32 };
 /* The largest number of codes of a feature: its bins and one code for missing values. */
 enum { RW_HIST_MOST_BINS = RW_MAX_BINS + 1 };
 
-/* Row-major codes of the features of one tile. A document has `lanes` elements (a power of 2, 1 to
- * 32). A warp reads 32 / lanes documents at once, and each lane always has the same features. An
- * element is a word of 8 codes of 4 bits or 4 codes of 8 bits, or one code of 16 bits in 2 bytes.
- * Bits [j * bits, (j + 1) * bits) of element l have the code of the tile's feature j * lanes + l.
- * So neighbouring lanes own neighbouring features, whose cells are in different banks of shared
- * memory. */
+/* The codes of some features of a matrix, document by document. A document has a row of `lanes`
+ * elements (a power of 2, 1 to 32). A warp reads 32 / lanes documents at once, and each lane always
+ * has the same features. An element is a word of 8 codes of 4 bits or 4 codes of 8 bits, or one
+ * code of 16 bits in 2 bytes. Bits [j * bits, (j + 1) * bits) of element l have the code of the
+ * tile's feature j * lanes + l. So neighbouring lanes own neighbouring features, whose cells are in
+ * different banks of shared memory. */
 struct rw_hist_tile {
     int bits; /* as in the matrix. In a matrix of 8 bits, a tile of features with at most 16 codes
                  may have 4; it then has at most 16 lanes */
@@ -47,9 +51,9 @@ struct rw_hist_tile {
     uint32_t lanes;
     const void
         *d_word; /* [n_docs][lanes] elements; padded with code 0 to a multiple of 128 bytes */
-    /* If not all codes fit the device, d_word has those of documents [0, n_here). The others are in
-     * page-locked host memory, far_word: [n_docs - n_here][lanes]. far_word NULL: d_word has them
-     * all. */
+    /* If not all codes fit the device, d_word has the rows of documents [0, n_here). The other rows
+     * are in page-locked host memory, far_word: [n_docs - n_here][lanes]. far_word NULL: d_word has
+     * all rows. */
     const void *far_word;
     uint32_t n_here;
 };
@@ -105,6 +109,7 @@ static inline uint32_t rw_hist_tile_doc_bytes(const struct rw_hist_matrix *matri
     return matrix->tile[tile].lanes * (matrix->bits == 16 ? 2 : 4);
 }
 
+/* Rounds up to a multiple of 256. */
 static inline size_t rw_hist_round_up(size_t bytes)
 {
     return (bytes + 255) / 256 * 256;
@@ -123,12 +128,13 @@ struct rw_hist_pool {
     void *d_lambda_sum; /* [n][cells]; NULL for RW_HIST_COUNT */
     void *d_hess_sum;   /* [n][cells] for RW_HIST_NEWTON; else NULL */
 };
-/* A value of rw_hist_call.d_parent. */
+/* A value in rw_hist_call.d_parent: the node has no parent. */
 #define RW_HIST_NO_PARENT UINT32_MAX
 
 /* Sums are int64_t, or int32_t if they are narrow. rw_hist_is_narrow returns 1 if sums of n_docs
- * numbers up to `largest` fit 32 bits. The next functions return the bytes of a sum, the bytes of a
- * cell with counts, and a pointer to the sums from index `at` on; NULL stays NULL. */
+ * numbers up to `largest` fit 32 bits. rw_hist_sum_bytes returns the bytes of a sum,
+ * rw_hist_cell_bytes those of a cell's count and sums, and rw_hist_sums_from the address of the sum
+ * with index `at`; NULL if d_sum is NULL. */
 static inline int rw_hist_is_narrow(uint64_t n_docs, int32_t largest)
 {
     return n_docs * (uint64_t)largest <= INT32_MAX;
@@ -148,8 +154,8 @@ static inline void *rw_hist_sums_from(void *d_sum, uint64_t at, int narrow)
 
 /* Resources for reading codes in host memory. There are two pieces of device memory, and a stream
  * on which one is filled while the other is read. Documents are read in the order `d_order`, window
- * by window. A window is a range of 2^log_window document numbers (hist_lanes_far.cu). A call waits
- * for the device, so it cannot be captured in a graph. It reads lambdas by document. */
+ * by window. A window is a range of 2^log_window document numbers (hist_lanes_far.cu). A call with
+ * them waits for the device, so it cannot be captured in a graph. It reads lambdas by document. */
 struct rw_hist_far {
     void *d_piece[2]; /* 256-byte aligned */
     uint64_t piece_bytes;
@@ -169,9 +175,10 @@ enum rw_hist_far_event { RW_FAR_BEGUN, RW_FAR_ORDERED, RW_FAR_GATHERED, RW_FAR_A
 /* The least piece_bytes: enough for 64 nodes and about 50 documents with rows of 128 bytes. */
 enum { RW_HIST_FAR_LEAST_BYTES = 8192 };
 
-/* The first function returns the bytes of device memory for two pieces, and for the order and the
- * table of n_docs documents. The second divides d_memory, which has that size and is aligned to 256
- * bytes, and makes the other resources. Its argument `bytes` becomes the counter out->bytes. */
+/* rw_hist_far_bytes returns the bytes of device memory for two pieces, and for the order and the
+ * table of n_docs documents. rw_hist_far_open divides d_memory, which has that size and is aligned
+ * to 256 bytes, and makes the other resources. Its argument `bytes` becomes the counter
+ * out->bytes. */
 uint64_t rw_hist_far_bytes(uint64_t piece_bytes, uint32_t n_docs, int log_window);
 int rw_hist_far_open(struct rw_ctx *ctx, void *d_memory, uint64_t piece_bytes, uint32_t n_docs,
                      int log_window, uint64_t *bytes, struct rw_hist_far *out);
@@ -187,7 +194,7 @@ struct rw_hist_call {
     const int32_t *d_lambda; /* [n_docs] quantised, |lambda| <= largest */
     const int32_t *d_hess;   /* [n_docs] newton: hessians, 0 to largest */
     /* 1: instead of d_lambda and d_hess, d_moved is read: words of rw_moved_of(newton, largest), by
-     * position in d_list. Without d_list it is ignored. */
+     * position in d_list. Without d_list, by_position is ignored. */
     int by_position;
     const void *d_moved;
     const float *d_float; /* [n_docs] RW_HIST_FLOAT */
@@ -287,7 +294,7 @@ int rw_hist_collision_free_unroll(uint32_t n_bins);
 /* The layouts of struct rw_hist_matrix, as a set of bits. */
 enum { RW_HIST_TILES = 1, RW_HIST_COLUMNS = 2 };
 
-/* What rw_hist_matrix_plan needs to know about a group of features. */
+/* The properties of a group of features from which rw_hist_matrix_plan makes a matrix. */
 struct rw_hist_matrix_spec {
     int bits;
     uint32_t n_features, n_docs;
@@ -308,7 +315,7 @@ void rw_hist_matrix_free(struct rw_hist_matrix *matrix);
 
 /* Timing several methods on a GPU that other programs or a profiler may use at the same time. A
  * contestant is a method with or without zero-skip. The contestants run in turns, and the shortest
- * time of each counts. Implausible times never replace the preferred method. */
+ * time of each counts. If times are implausible, the preferred method is used (rw_hist_pick). */
 struct rw_hist_timing {
     const struct rw_hist_method *method;
     int zero_skip;
@@ -319,8 +326,9 @@ struct rw_hist_timing {
 typedef int rw_hist_time(void *user, const struct rw_hist_timing *contestant, double *ms);
 
 /* Fills the times of n contestants: RW_TUNE_HYBRID_TURNS runs of each, in turns. A contestant whose
- * shortest time after two turns is more than RW_TUNE_HYBRID_HOPELESS times the best so far is not
- * run again, unless it is the preferred method. favourite: the preferred method, or NULL. */
+ * shortest time is more than RW_TUNE_HYBRID_HOPELESS times the best of all contestants is not run
+ * in the third and later turns, unless it is the preferred method. favourite: the preferred method,
+ * or NULL. */
 int rw_hist_time_in_turns(struct rw_hist_timing *timing, int n,
                           const struct rw_hist_method *favourite, rw_hist_time *time, void *user);
 
@@ -329,11 +337,11 @@ int rw_hist_time_in_turns(struct rw_hist_timing *timing, int n,
  * the cells of the result. Returns 0, for unknown, if call->far is set. */
 double rw_hist_expected_ms(const struct rw_hist_call *call, double bandwidth);
 
-/* Returns the timing to use, the first of equals; n: at least 1. It is the preferred method's,
- * unless another takes at most RW_TUNE_HYBRID_FAVOUR of its time. The preferred method is also used
- * if it took more than RW_TUNE_HYBRID_BELIEVED times the expected time, because then the times are
- * not reliable. expected_ms 0: all times are believed. If no contestant is the preferred method,
- * the fastest is used. */
+/* Returns the timing of the contestant to use, the first of equals; n: at least 1. It is the
+ * preferred method's, unless the fastest takes at most RW_TUNE_HYBRID_FAVOUR of that method's time.
+ * The preferred method is also used if it took more than RW_TUNE_HYBRID_BELIEVED times the expected
+ * time, because then the times are not reliable. expected_ms 0: all times are believed. If no
+ * contestant is the preferred method, the fastest is used. */
 const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, int n,
                                           const struct rw_hist_method *favourite,
                                           double expected_ms);
@@ -361,7 +369,8 @@ struct rw_hist_candidates {
     const struct rw_hist_method *favourite;
 };
 
-/* The method of a group, and how it was chosen. RW_HIST_FORCED: the user named it. */
+/* The method of a group, and how it was chosen. RW_HIST_BY_RULE: without timing. RW_HIST_FORCED:
+ * the user named it. */
 struct rw_hist_choice {
     const struct rw_hist_method *method;
     int zero_skip;
@@ -381,8 +390,8 @@ int rw_hist_method_named(struct rw_ctx *ctx, const char *name, const struct rw_h
 void rw_hist_candidates_of_training(struct rw_hist_candidates *out);
 
 /* Returns the candidate that the rule chooses for a group of n_bins codes per feature, or NULL if
- * candidates must be timed. If that candidate cannot take the call, rw_hist_choose times the
- * others, too. */
+ * candidates must be timed. If that candidate cannot take the call, rw_hist_choose times all
+ * candidates that can. */
 const struct rw_hist_method *rw_hist_rule(const struct rw_hist_candidates *candidates,
                                           uint32_t n_bins);
 
@@ -394,8 +403,8 @@ const struct rw_hist_method *rw_hist_rule(const struct rw_hist_candidates *candi
 int rw_hist_choose(const struct rw_device *device, const struct rw_hist_call *call,
                    const struct rw_hist_candidates *candidates, struct rw_hist_choice *out);
 /* Times the chosen method and the preferred one again, on a call as for rw_hist_choose, and chooses
- * between them. Returns 1 if the method changed, else 0. Does nothing if the choice was not timed
- * or is the preferred method. */
+ * between them. Returns 1 if the method changed, 0 if not, and a negative status on failure. Does
+ * nothing and returns 0 if the choice was not timed or is the preferred method. */
 int rw_hist_choose_again(const struct rw_device *device, const struct rw_hist_call *call,
                          const struct rw_hist_candidates *candidates,
                          struct rw_hist_choice *choice);
@@ -417,8 +426,8 @@ enum rw_moved {
     RW_MOVED_HALVES  /* 32 bits: lambda and hessian of 16 bits each */
 };
 
-/* Returns the smallest word for lambdas from -largest and numbers up to largest, which is 1 to
- * 32767. */
+/* Returns the smallest word for lambdas from -largest to largest and, for newton, hessians from 0
+ * to largest. largest: 1 to 32767. */
 RW_HD enum rw_moved rw_moved_of(int newton, int32_t largest)
 {
     if (!newton)

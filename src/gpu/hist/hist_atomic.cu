@@ -11,7 +11,7 @@
 #include "gpu/hist/hist_block.cuh"
 #include "gpu/hist/hist_reduced.cuh"
 
-/* Returns the table entry of one of these methods. */
+/* Returns the description of one of these methods. */
 static constexpr struct rw_hist_method
 atomic_method(const char *name, uint32_t most_bins, int (*run)(const struct rw_hist_call *, void *),
               int subtracts = 0, int is_baseline = 0)
@@ -241,10 +241,10 @@ __global__ void __launch_bounds__(HIST_MULTI_THREADS)
     }
 }
 
-/* Returns M by the model, for one block's share of the documents and half of a multiprocessor's
- * memory. It is the largest power of 2 with M x bins at most these documents and cells, so that the
- * lanes of a warp keep to their banks. It is at most 32, because the hardware's own atomics gain
- * nothing from more. */
+/* Returns M, the copies of a block's histogram, by equations 1 and 2, for the documents of a block
+ * and half of a multiprocessor's shared memory. It is the largest power of 2 with M x bins at most
+ * these documents and cells, so that the lanes of a warp keep to their banks. It is at most 32,
+ * because the hardware's own atomics gain nothing from more. */
 static uint32_t copies(const struct rw_hist_call *call, const struct rw_hist_args *args,
                        uint32_t cell_bytes)
 {

@@ -1,6 +1,7 @@
 /* The common part of the papers' methods (all methods except `lanes`). It has a call's arguments
  * for a kernel, the division of nodes into jobs, the loop over a job's documents in the column
- * layout, the launch, and the kernels around the histograms (hist_common.cu). */
+ * layout, the launch, and the kernels around the histograms (hist_common.cu). It also has a binary
+ * search over edges of bins, and the layout of the scratch of `sort-search`. */
 #pragma once
 
 #include <cuda_runtime.h>
@@ -81,6 +82,7 @@ static inline uint32_t rw_hist_n_jobs(const struct rw_hist_args *args)
 /* Returns the most documents in one bin with which a 32-bit sum cannot overflow, rounded down to a
  * multiple of 32. */
 uint64_t rw_hist_most_documents(const struct rw_hist_call *call);
+/* Returns the number of cells of the result. */
 static inline size_t rw_hist_n_cells(const struct rw_hist_call *call)
 {
     return (size_t)call->n_nodes * rw_hist_matrix_cells(call->matrix);
@@ -106,12 +108,13 @@ struct rw_hist_launch {
 /* Returns a method's launch for a call; may set args->copies. */
 typedef struct rw_hist_launch (*rw_hist_launch_fn)(const struct rw_hist_call *call,
                                                    struct rw_hist_args *args);
+/* Launches the kernel with a block for each job and feature. */
 int rw_cuda_hist_launch(const struct rw_hist_args *args, const struct rw_hist_launch *launch,
                         cudaStream_t stream);
 
 /* Tables of kernel instances. RW_HIST_ALL_SUMS has one per enum rw_hist_sums. RW_HIST_WITH_SUMS
  * does the same after a fixed first parameter. RW_HIST_ALL_WIDTHS has a row for each of 4, 8 and 16
- * bits (hist_width). */
+ * bits, in this order; hist_width returns the index of a call's row. */
 #define RW_HIST_ALL_SUMS(kernel)                                                                   \
     {                                                                                              \
         kernel<RW_HIST_COUNT>, kernel<RW_HIST_MART>, kernel<RW_HIST_NEWTON>, kernel<RW_HIST_FLOAT> \
@@ -132,11 +135,12 @@ static inline int hist_width(const struct rw_hist_call *call)
 
 /* Runs a method whose blocks add to the result in place. It clears the result, launches the kernel,
  * and derives the cells that zero-skip left out. knows_whole: the kernel can process whole nodes
- * and their siblings. If all nodes are small enough, its one launch then replaces the other
- * steps. */
+ * and their siblings. If all nodes are then small enough, its one launch replaces all these steps
+ * and the subtraction from the parents. Otherwise, with knows_whole, a last step subtracts. */
 int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn launch,
                           int knows_whole, void *stream);
-/* The same as the `run` of a method, for the kernel that LAUNCH returns. */
+/* Runs a method by rw_cuda_hist_in_place with the kernel that LAUNCH returns: the `run` of a
+ * method. */
 template <rw_hist_launch_fn LAUNCH, int KNOWS_WHOLE = 0>
 int hist_in_place(const struct rw_hist_call *call, void *stream)
 {
@@ -165,8 +169,7 @@ __host__ __device__ constexpr uint32_t hist_words(int sums)
 
 /* ---- Device ---- */
 
-/* Read and write the sum of a histogram's cell, and subtract from it. Sums have 64 bits, or 32 bits
- * if `narrow`. */
+/* Return and set the sum of a histogram's cell. Sums have 64 bits, or 32 bits if `narrow`. */
 static __device__ __forceinline__ long long hist_sum_at(const void *d_sum, uint64_t at, int narrow)
 {
     return narrow ? ((const int32_t *)d_sum)[at] : ((const int64_t *)d_sum)[at];
@@ -210,6 +213,7 @@ __device__ __forceinline__ typename hist_wide<SUMS>::type hist_widen(int32_t num
         return (unsigned long long)(long long)number;
 }
 
+/* Returns the sum of two numbers. */
 template <int SUMS> __device__ __forceinline__ int32_t hist_plus(int32_t a, int32_t b)
 {
     return SUMS == RW_HIST_FLOAT ? __float_as_int(__int_as_float(a) + __int_as_float(b))
@@ -555,9 +559,7 @@ __device__ __forceinline__ void hist_shared_write(const struct rw_hist_args &a,
     }
 }
 
-/* Binary search over the ascending edges of bins.
- *
- * Returns the first step of a search over n numbers: the largest power of 2 below n; 0 if n is
+/* Returns the first step of rw_edge_search over n edges: the largest power of 2 below n; 0 if n is
  * 1. */
 __host__ __device__ __forceinline__ uint32_t rw_edge_top(uint32_t n)
 {
@@ -590,6 +592,7 @@ struct sort_search_layout {
     size_t bytes; /* taken so far */
 };
 
+/* Returns the address of the next n elements; NULL if the layout has no base. */
 template <class P> static P *sort_search_take(struct sort_search_layout *at, uint64_t n)
 {
     char *const p = at->base ? at->base + at->bytes : NULL;

@@ -1,12 +1,14 @@
 /* `collision-free` gives each thread a private histogram in shared memory, so it needs no atomics.
  *
  * With few bins, private histograms fit, and the speed does not depend on the data (weighted
- * histogramming, section 4.2). Few threads fit then, so with more than two bins each has several
- * words of codes in flight. Columns are padded, and the loop is unrolled by hand (section 4.2.3).
+ * histogramming, section 4.2). Shared memory has room for the histograms of few threads only. So
+ * with more than two bins each thread has several words of codes in flight. Columns are padded, and
+ * the loop is unrolled by hand (section 4.2.3).
  *
  * Shapes: columns [n_features][column_words]. Shared memory has [hist_words][n_bins][threads] words
  * of 32 bits (a count, then the sums), so that the threads of a warp have different banks. Scratch
- * has the histograms of jobs, [n_jobs][n_cells]. The result is [n_nodes][n_cells].
+ * has the totals of zero-skip (hist_common.cu), then the histograms of jobs, [n_jobs][n_cells]. The
+ * result is [n_nodes][n_cells].
  *
  * Decomposition: a block per (job, feature), where a job is a segment of a node's documents
  * (section 4.2.2). Threads divide the words of codes, or the positions of the list. Then each

@@ -1,17 +1,19 @@
-/* Launches a method's kernel, clears the result, and has the kernels that methods share. They merge
- * the histograms of jobs, subtract siblings, and derive the cells that zero-skip left out.
+/* Prepares a call's arguments for the papers' methods (hist_block.cuh), launches a method's kernel,
+ * clears the result, and has the kernels that methods share. They merge the histograms of jobs,
+ * subtract siblings, and derive the cells that zero-skip left out.
  *
- * If a method skips the most frequent code of a feature (weighted histogramming, section 4.4.2),
- * the cell of that code is the node's total minus the feature's other cells. A method whose blocks
+ * Zero-skip leaves out the most frequent code of a feature (weighted histogramming, section 4.4.2).
+ * The cell of that code is the node's total minus the feature's other cells. A method whose blocks
  * write one histogram per job (sections 4.2.2 and 4.4.1) needs these histograms added up.
  *
  * Shapes: totals [n_nodes]; histograms of jobs [n_jobs][n_cells]; result [n_nodes][n_cells].
  *
  * Decomposition: the totals have a block per job, since all features have the same totals. The
  * derivation has a block per (node, feature), with threads over bins. In the merge, a block has
- * HIST_MERGE_THREADS / n_slices neighbouring cells. Its slice l adds jobs l, l + n_slices, ... of
- * the cell's node. So few cells of many jobs use the device as well as many cells of few jobs. The
- * subtraction has blocks over the cells of a histogram, and grid y is the node. */
+ * HIST_MERGE_THREADS / n_slices neighbouring cells, and n_slices threads for each. The threads of
+ * slice l add jobs l, l + n_slices, ... of the cell's node. So few cells of many jobs use the
+ * device as well as many cells of few jobs. The subtraction has blocks over the cells of a
+ * histogram, and grid y is the node. */
 #include <cub/block/block_reduce.cuh>
 #include <string.h>
 
@@ -19,7 +21,7 @@
 #include "gpu/device/tuning.h"
 
 enum { HIST_TOTALS_THREADS = 256, HIST_DERIVE_THREADS = 128, HIST_MERGE_THREADS = 256 };
-/* shared memory of a block without cudaFuncSetAttribute */
+/* Shared memory that a block may have without cudaFuncSetAttribute. */
 enum { DEFAULT_SHARED_BYTES = 48 * 1024 };
 
 /* ---- Host: a call's arguments ---- */

@@ -95,8 +95,8 @@ static __device__ struct chunk find_chunk(const struct plan_row &row, struct rw_
     return found;
 }
 
-/* Adds a block's documents, and checks the cells often enough that none overflows. add: an object
- * of hist_lanes_add.cuh that adds a range of documents. */
+/* Adds a block's documents, and checks the cells often enough that none overflows. add: a struct
+ * ranged, listed or narrow (hist_lanes_add.cuh). */
 template <class S, int SUMS, class ADD>
 static __device__ __forceinline__ void add_all(const struct plan &plan, const struct plan_row &row,
                                                const struct chunk &chunk, ADD &add)
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
 
 enum : uint64_t { NO_CELL = UINT64_MAX };
 
-/* The outputs of finish_kernel. */
+/* The outputs of finish_kernel, their layout, and the nodes' parents. */
 struct finished {
     uint32_t n_bins;
     const uint32_t *d_row; /* as in struct rw_hist_matrix */
@@ -583,7 +583,7 @@ static cudaError_t add_far(const struct rw_hist_call *call, const struct layout 
  * pieces so far. */
 struct far_state {
     struct lanes_order order;
-    /* documents on the device for which `order` was made; UINT64_MAX: no order yet */
+    /* the tiles' n_here for which `order` was made; UINT64_MAX: no order yet */
     uint64_t n_here;
     int turn;
 };

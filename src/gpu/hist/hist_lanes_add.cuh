@@ -1,7 +1,8 @@
 /* Adds documents to the cells of a block. This is the inner part of hist_lanes.cu, which explains
- * the division of work. Three numbers of a document or cell have short names here. `packed` is the
- * count in the high bits and lambda + largest, or the sum of it, in the low bits. `heavy` is the
- * hessian or the sum of hessians. In a launch of ONLY_HESSIANS, `packed` is the hessian. */
+ * the division of work. Two words of a document or cell have short names here. `packed` has a count
+ * in the high bits: 1 for a document, the number of documents for a cell. In the low bits it has
+ * lambda + largest, or the sum of that over the documents. `heavy` is the hessian or the sum of
+ * hessians. In a launch of ONLY_HESSIANS, `packed` is the hessian or its sum. */
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +12,7 @@
 
 extern __shared__ uint4 shared_cells[];
 
-/* Newton in two launches, for shapes whose cells do not fit shared memory with both sums. The
+/* Newton in two launches, for layouts whose cells do not fit shared memory with both sums. The
  * values continue enum rw_hist_sums. */
 enum { ONLY_LAMBDAS = RW_HIST_FLOAT + 1, ONLY_HESSIANS };
 static __host__ __device__ constexpr bool has_hessians(int sums)
@@ -84,6 +85,8 @@ template <int OFFSET> static __device__ __forceinline__ void add_cell(uint32_t a
     asm volatile("red.shared.add.u32 [%0+%2], %1;" ::"r"(at), "r"(value), "n"(OFFSET));
 }
 
+/* Adds a document to the cell of one code. codes: a word of which byte `byte` is the code. J: index
+ * of the code among those of the row. lane_at: address of the lane's bank in shared memory. */
 template <class S, int SUMS, int J>
 static __device__ __forceinline__ void add_code(uint32_t lane_at, uint32_t codes, uint32_t byte,
                                                 uint32_t packed, uint32_t heavy)
@@ -236,6 +239,7 @@ template <class S, int SUMS> struct stage {
     uint32_t *word;
     uint32_t lane;
 
+    /* Stores a turn's documents, one from each of the first N lanes. */
     __device__ __forceinline__ void put(uint32_t turn, const struct lane_doc &doc) const
     {
         uint32_t *at = word + turn % RW_TUNE_LANES_RING * (FIELDS * N) + lane;
@@ -253,6 +257,7 @@ template <class S, int SUMS> struct stage {
     {
         return *(const uint4 *)(word + turn % RW_TUNE_LANES_RING * (FIELDS * N) + field * N + u);
     }
+    /* Adds a turn's documents. codes: [N] the lane's word of each document. */
     __device__ __forceinline__ void add(uint32_t turn, uint32_t lane_at, const uint32_t *codes,
                                         const struct plan_row &row) const
     {
@@ -270,10 +275,10 @@ template <class S, int SUMS> struct stage {
 
 /* ---- the loops over a chunk ----
  *
- * Each struct has two functions. `pause` returns the position at which to check the cells, at most
- * `most` documents after `from`. `add` adds documents [from, until) and returns whether the chunk
- * is done; in struct listed, a warp may stop earlier or later. from, until: documents of the chunk,
- * from 0. */
+ * The structs ranged, listed and narrow have two functions each. `pause` returns the position at
+ * which to check the cells, at most `most` documents after `from`. `add` adds documents [from,
+ * until) and returns whether the chunk is done; in struct listed, a warp may stop earlier or later.
+ * from, until: documents of the chunk, from 0. */
 
 /* Adds a chunk that is a range of documents, in a tile of 32 lanes. Words are at fixed offsets. */
 template <class S, int SUMS> struct ranged {
@@ -352,7 +357,7 @@ template <class S, int SUMS, bool LIST> struct listed {
     uint32_t at, end, turn;
     struct lane_doc next;        /* the lane's document of the next turn */
     uint32_t next_doc;           /* the lane's document number two turns ahead */
-    uint32_t heavy, heavy_ahead; /* hessians since the last check, and of the staged turn */
+    uint32_t heavy, heavy_ahead; /* sums of hessians: since the last check; of the staged turn */
     uint32_t even[N];            /* words of the current turn */
 
     __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
@@ -507,8 +512,8 @@ template <class T> static __device__ T sum_copies(T v, uint32_t lanes)
     return v;
 }
 
-/* The contents of a packed cell, or the sum of its copies (at most 32); |lambda| stays below
- * 2^29. */
+/* The contents of a packed cell, or of its copies added up: the cells, at most 32, of lanes that
+ * own the same features. |lambda| stays below 2^29. */
 struct drained {
     uint32_t count;
     int32_t lambda;

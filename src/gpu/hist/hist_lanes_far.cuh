@@ -25,21 +25,22 @@ struct lanes_order {
     const struct rw_hist_node *here, *d_here;
 };
 
-/* Makes the order for tiles that have the rows of documents [0, n_here) on the device. With a list,
- * the device starts after all work of `stream` so far, and the host waits until it has counted.
- * Later work of `stream` waits for the order. */
+/* Makes the order for tiles that have the rows of documents [0, n_here) on the device. The device
+ * makes the order after all work of `stream` so far, and later work of `stream` waits for it. The
+ * host waits until the order before this one is complete and, with a list, until the device has
+ * counted the documents of runs. */
 cudaError_t rw_lanes_order(const struct rw_hist_call *call, uint32_t n_here, cudaStream_t stream,
                            struct lanes_order *out);
 
-/* A piece of device memory with the rows in one tile, lambdas and hessians of some documents, by
- * node. */
+/* The layout of a piece of device memory. It has the rows in one tile, the lambdas and the hessians
+ * of some documents, ordered by node. */
 struct lanes_piece {
     struct rw_hist_node *d_node; /* [n_nodes] range of each node in the piece */
     char *d_row;                 /* [docs] rows of the tile */
     int32_t *d_lambda, *d_hess;  /* [docs] */
     uint32_t docs;               /* the most documents of the piece; 0: no room */
 };
-/* Returns the layout of piece `which` (0 or 1), for a call with n_far documents. Their rows of this
+/* Returns the layout of piece `which` (0 or 1). n_far: documents of the call whose rows of this
  * tile are in host memory. */
 struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile, uint32_t n_far,
                                   int which);

@@ -1,6 +1,7 @@
-/* The plan of a launch of hist_lanes.cu: the rows of the plan, which divide the cells, and the
- * chunks, which divide the documents. A narrow tile is one of fewer than 32 lanes, and a narrow row
- * belongs to a narrow tile. The host makes the plan, and the kernels read it. */
+/* The plan of a launch of hist_lanes.cu, which explains lanes, tiles and drained cells. The rows of
+ * the plan divide the cells, and the chunks divide the documents. A narrow tile is one of fewer
+ * than 32 lanes, and a narrow row belongs to a narrow tile. The host makes the plan, and the
+ * kernels read it. */
 #pragma once
 
 #include <cuda_runtime.h>
@@ -46,7 +47,8 @@ struct plan {
     int lambda_up, hess_down;
     uint32_t number_bytes;
     int by_position; /* 1: numbers are by position in the list; 0: by document */
-    /* Drained cells: n_planes planes of [n_nodes][node_cells] cells each; see `wide`. */
+    /* Drained cells, in scratch: n_planes planes of [n_nodes][node_cells] cells each; see
+     * `wide`. */
     unsigned long long *d_cell;
     uint64_t node_cells;
     uint32_t n_nodes, n_blocks;
@@ -118,6 +120,7 @@ static __host__ __device__ constexpr size_t stage_bytes(int newton)
            (newton ? 3 : 2) * sizeof(uint32_t);
 }
 
+/* Chooses a layout whose cells fit shared memory. */
 static struct layout layout_of(const struct rw_hist_call *call)
 {
     const int bits = call->matrix->bits;
@@ -254,6 +257,7 @@ static uint32_t make_rows(const struct rw_hist_call *call, const struct layout *
     return n;
 }
 
+/* Returns the number of chunks of all nodes. */
 static uint32_t chunks_of(const struct rw_hist_call *call, uint64_t docs_per_chunk)
 {
     uint64_t chunks = 0;
@@ -329,11 +333,11 @@ static double time_of(const struct rw_hist_call *call, const double *node_docs, 
 }
 
 /* Returns the size, as in time_of, with which a launch should end earliest. share: the cost of all
- * rows divided by the number of multiprocessors. It tries sizes from half of a multiprocessor's
- * share of the documents up. Beyond that share, a few steps suffice, since rounding no longer
- * matters. Large steps come first, then small steps down from the best of these, because the time
- * jumps where the number of blocks equals the number of multiprocessors. It tries few sizes,
- * because the device may be waiting. */
+ * documents in all rows, divided by the number of multiprocessors. It tries sizes from half of that
+ * share up. Beyond that share, a few steps suffice, since rounding no longer matters. Large steps
+ * come first, then small steps down from the best of these, because the time jumps where the number
+ * of blocks equals the number of multiprocessors. It tries few sizes, because the device may be
+ * waiting. */
 static double best_size(const struct rw_hist_call *call, const double *node_docs,
                         const double *cost, uint32_t n_rows, double share, double docs)
 {
@@ -356,7 +360,7 @@ static double best_size(const struct rw_hist_call *call, const double *node_docs
 }
 
 /* Divides the documents into chunks of the size that best_size returns. Returns the number of
- * chunks of all rows, except carried ones. */
+ * chunks of all rows except carried ones, which is the number of blocks. */
 static uint32_t set_chunks(const struct rw_hist_call *call, struct plan *plan)
 {
     double node_docs[RW_HIST_MAX_NODES];

@@ -1,5 +1,6 @@
-/* The table of methods, the checks of calls, the choice between methods, the layout of codes, and
- * the resources for codes in host memory (struct rw_hist_far). */
+/* Implements hist.h, except the methods and kernels: the table of methods, the checks of calls, the
+ * timing and choice of methods, the layout of codes, and the resources for codes in host memory
+ * (struct rw_hist_far). */
 #include <stdio.h>
 #include <string.h>
 
@@ -135,6 +136,7 @@ void rw_hist_candidates_of_training(struct rw_hist_candidates *out)
     }
 }
 
+/* Returns `method` if it is a candidate, else NULL. */
 static const struct rw_hist_method *among(const struct rw_hist_candidates *candidates,
                                           const struct rw_hist_method *method)
 {
@@ -153,6 +155,7 @@ const struct rw_hist_method *rw_hist_rule(const struct rw_hist_candidates *candi
     return n_bins <= RW_TUNE_HYBRID_FEW_FREE ? among(candidates, &rw_hist_collision_free) : NULL;
 }
 
+/* A call to be timed, with the method that runs it. */
 struct timed {
     const struct rw_device *device;
     const struct rw_hist_method *method;
@@ -187,6 +190,7 @@ static int choose_among(const struct rw_device *device, const struct rw_hist_cal
     return RW_OK;
 }
 
+/* Times all contestants that can take the call, and chooses one of them. */
 static int time_all(const struct rw_device *device, const struct rw_hist_call *call,
                     const struct rw_hist_candidates *candidates, struct rw_hist_choice *out)
 {
@@ -407,9 +411,10 @@ static uint32_t windows_of(uint32_t n_docs, int log_window)
     return (uint32_t)((n_docs + docs - 1) >> log_window);
 }
 
-/* Returns the words of far->table. It has three words for each node of each window, and for each
- * node of the documents on the device. It has five more for each node, and one word at the end of
- * `start` (struct lanes_order). Room is for RW_HIST_MAX_NODES nodes. */
+/* Returns the words of far->table (rw_lanes_order). It has three words for each run of struct
+ * lanes_order, which is a pair of node and window; the documents on the device are one more window.
+ * It has five more words for each node, and one at the end of `start`. Room is for
+ * RW_HIST_MAX_NODES nodes. */
 static uint64_t table_words(uint32_t n_windows)
 {
     return (3 * ((uint64_t)n_windows + 1) + 5) * RW_HIST_MAX_NODES + 1;

@@ -19,9 +19,9 @@
 
 #include "gpu/hist/hist_block.cuh"
 
-/* Returns the numbers of warps per block, and of documents in a thread's buffer. They are from
- * table 6, except 16 in place of 10 documents from 513 bins on: with all floats in one bin, threads
- * wait less. */
+/* Return the number of warps per block, and the number of documents that fit a thread's buffer.
+ * They are from table 6, except 16 in place of 10 documents from 513 bins on: with all floats in
+ * one bin, threads wait less. */
 static inline int hist_reduced_warps(uint32_t n_bins)
 {
     return n_bins <= 256 ? 2 : n_bins <= 512 ? 3 : 6;

@@ -6,8 +6,8 @@
  *
  * Shapes: columns [n_features][column_words]; keys [features of the group][documents of all nodes].
  * The key of a document is the index of its cell among [n_nodes][features of the group][n_bins].
- * Each key has an item: the numbers of its document, which the sort moves with it. Boundaries are
- * [cells of the group + 1], prefix sums are [keys], and the result is [n_nodes][n_cells].
+ * Each key has an item: the numbers of its document, which the sort moves with the key. Boundaries
+ * are [cells of the group + 1], prefix sums are [keys], and the result is [n_nodes][n_cells].
  *
  * Decomposition: a group of features at a time, as many as RW_TUNE_SORT_SEARCH_DOCS allows, but at
  * least one. A block per job makes keys, CUB sorts and scans, a thread per cell searches, and a
@@ -66,6 +66,7 @@ __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
     }
 }
 
+/* Returns the index of the first of n sorted keys that is at least `cell`; n if there is none. */
 __device__ __forceinline__ uint64_t first_not_under(const uint32_t *d_key, uint64_t n,
                                                     uint32_t cell)
 {
@@ -132,6 +133,7 @@ static cudaError_t scan_numbers(void *d_temp, size_t &bytes, const void *d_item,
     return cub::DeviceScan::InclusiveSum(d_temp, bytes, number, d_prefix, n, stream);
 }
 
+/* The scratch of a call, and the sizes of its parts. */
 struct code_parts {
     uint32_t group; /* features per group */
     uint64_t n_docs;
