@@ -35,9 +35,9 @@ struct rw_device {
 };
 
 /* Opens a device and makes it the thread's current one. Fails with RW_ERR_UNSUPPORTED if there is
- * no such device or it is too old for the kernels, with RW_ERR_ARGUMENT if RANKWOOD_TUNING is set
- * to a name that no row has, and as rw_cu_fail (cu_check.h) if CUDA fails. rw_device_close ignores
- * NULL. */
+ * no such device or it is too old for the kernels. Fails with RW_ERR_ARGUMENT if RANKWOOD_TUNING is
+ * set to a name that no row has. If CUDA fails, the status is that of rw_cu_fail (cu_check.h). The
+ * function rw_device_close ignores NULL. */
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out);
 void rw_device_close(struct rw_device *device);
 

@@ -42,8 +42,9 @@ extern "C" int rw_cuda_copy_answer(void *d_from, uint32_t n, int clear, uint32_t
 /* ---- columns ----
  *
  * A partition of many documents by one feature reads 32 bytes per document from tiles, but only one
- * or two from a column. So features that split large nodes repeatedly are worth a copy. The sums
- * over columns are checksums that differ when the data differ.
+ * or two from a column. So features that split large nodes repeatedly are worth a copy of their
+ * column (copy_kernel). sum_kernel computes checksums of columns, which differ when the codes
+ * differ.
  *
  * Decomposition of copy_kernel: a block takes DOCS documents of a column, and a thread every
  * COLUMNS_THREADS-th of them. Blocks with the same documents are neighbours, so that common sectors
@@ -121,8 +122,8 @@ extern "C" int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32
 /* ---- moving histograms ----
  *
  * The histograms of a batch need consecutive buffers, after those that are still useful. When too
- * few buffers are free at the end of the pool, the last useful histograms move into the buffers of
- * useless ones.
+ * few buffers are free at the end of the pool, the last histograms that are still useful move into
+ * buffers that are not.
  *
  * Shapes: cells [buffer][n_cells] of a group, moved as words of 32 bits.
  *
@@ -160,9 +161,9 @@ extern "C" int rw_cuda_move(const struct rw_cuda_cells *cells, const struct rw_c
 
 /* ---- scores ----
  *
- * These kernels add a finished tree's values to scores. For the documents that it was grown on,
- * they use the leaves that the sums of leaves recorded. For all others they walk down the tree by
- * the documents' codes.
+ * These kernels add a finished tree's values to scores. For the documents that the tree was grown
+ * on, values_kernel uses the leaves that rw_cuda_leaf_sums recorded. For all other documents,
+ * walk_kernel walks down the tree by the document's codes.
  *
  * Shapes: scores [n_docs] in double. Each tree adds once to each document, so the order of threads
  * does not matter.

@@ -6,7 +6,9 @@
  * cu_partition.cu are in gpu/split.
  *
  * The engine's feature is a number: the index of a feature among those that training uses (struct
- * rw_cuts).
+ * rw_cuts). A group is the features of one struct rw_hist_matrix. A buffer is the room for one
+ * histogram of a group, and a group's buffers are its pool. A set is a data set: the training set
+ * or a validation set. An answer is a few words that a kernel copies to memory of the host.
  *
  * Launchers enqueue on a cudaStream_t and return a cudaError_t. They neither allocate nor wait.
  * Pointers d_x are on the device. A document's position is its index in the list of documents; each
@@ -37,17 +39,20 @@ struct rw_cuda_column {
     uint32_t log_docs; /* 2^log_docs documents share an element; 1 for columns of 4 bits, else 0 */
 };
 
+/* Returns the index of the element that has a document's code. */
 RW_HD uint64_t rw_cuda_element_of(const struct rw_cuda_column *column, uint32_t doc)
 {
     return (uint64_t)(doc >> column->log_docs) * column->lanes + column->lane;
 }
 
+/* Returns a document's code from that element. */
 RW_HD uint32_t rw_cuda_code_in(const struct rw_cuda_column *column, uint32_t element, uint32_t doc)
 {
     const uint32_t among = doc & ((1u << column->log_docs) - 1);
     return element >> (column->shift + among * column->bits) & ((1u << column->bits) - 1);
 }
 
+/* Returns a document's code. */
 RW_HD uint32_t rw_cuda_code_of(const struct rw_cuda_column *column, uint32_t doc)
 {
     const uint64_t at = rw_cuda_element_of(column, doc);
@@ -93,7 +98,7 @@ struct rw_cuda_begin {
 struct rw_cuda_sample {
     uint64_t seed, threshold; /* an item is kept iff its random number is under threshold */
     uint32_t tree, n_queries, n_docs;
-    uint32_t first;                 /* number of the first item among all workers' */
+    uint32_t first;                 /* number of the first item among those of all workers */
     const uint32_t *d_query_offset; /* [n_queries + 1] */
     uint8_t *d_kept;                /* [n_queries] scratch */
     unsigned long long
@@ -102,9 +107,10 @@ struct rw_cuda_sample {
      * with 1. */
     uint8_t *d_sampled;
 };
-/* Draw a sample in two steps. of_docs: 1 for documents, 0 for queries. The first step writes
- * d_lowest, and d_kept for queries or d_sampled for documents. The second writes d_sampled. If no
- * item was kept, it keeps the item with the lowest random number, the first of equals. */
+/* Draw a sample in two steps. of_docs: 1 for documents, 0 for queries. rw_cuda_draw writes
+ * d_lowest, and d_kept for queries or d_sampled for documents. rw_cuda_finish_sample then writes
+ * d_sampled. If no item was kept, it keeps the item with the lowest random number, the first of
+ * equals. */
 int rw_cuda_draw(const struct rw_cuda_sample *sample, int of_docs, void *stream);
 int rw_cuda_finish_sample(const struct rw_cuda_sample *sample, int of_docs, void *stream);
 
@@ -120,8 +126,9 @@ struct rw_cuda_quantise {
     uint32_t tree, n_docs;
     uint32_t first_doc;       /* number of the first document among all workers' */
     uint32_t most_blocks;     /* of the launch */
-    int bits, nearest;        /* of quantised numbers; 1: rounds to the nearest, 0: at random */
-    int squares;              /* 1: also sums the squares of lambdas */
+    int bits, nearest;        /* bits: of quantised numbers. nearest: 1: they are rounded to the
+                               * nearest; 0: at random */
+    int squares;              /* 1: also sums the squares of quantised lambdas */
     const uint8_t *d_sampled; /* [n_docs] 0: not in the sample; NULL: all are */
     struct rw_lambda_pair *d_pair;  /* [n_docs] read */
     int32_t *d_lambda_q, *d_hess_q; /* [n_docs] of sampled documents; d_hess_q may be NULL */
@@ -131,7 +138,7 @@ int rw_cuda_quantise(const struct rw_cuda_quantise *quantise, void *stream);
 
 /* ---- histograms and splits: cu_split.cu ---- */
 
-/* Histograms of a group, one buffer per node. */
+/* The histograms of a group: a buffer for each node that has one. */
 struct rw_cuda_cells {
     uint32_t *d_count; /* [n_buffers][n_cells] */
     void *d_lambda;    /* [n_buffers][n_cells] of int64_t, or int32_t if narrow */
@@ -206,7 +213,7 @@ struct rw_cuda_search {
                          again at the end */
     struct rw_cuda_reply *reply; /* page-locked; [n] written by the last block of each node */
     const int8_t *d_direction;   /* by the engine's feature; NULL: no monotone constraints */
-    uint32_t launch;             /* differs from the launch before */
+    uint32_t launch;             /* number of this search; differs from that of the search before */
     uint32_t n;
     /* Blocks per node: rw_cuda_search_blocks() of all groups together, plus n_sets. */
     uint32_t n_blocks;
@@ -298,9 +305,9 @@ struct rw_cuda_exchange {
     uint64_t *d_send64, *d_recv64;     /* d_send64: [n_workers][n_each64]; d_recv64: [n_each64] */
     uint32_t *d_send32, *d_recv32;     /* like those, with n_each32 */
 };
-/* The first function writes this worker's sums from `built` to d_send64 and d_send32. The second
- * writes the sums over all workers from d_recv64 and d_recv32 to `own`, and subtracts them from the
- * parents. */
+/* rw_cuda_workers_pack writes this worker's sums from `built` to d_send64 and d_send32. Its
+ * counterpart rw_cuda_workers_unpack writes the sums over all workers from d_recv64 and d_recv32 to
+ * `own`, and subtracts them from the parents. */
 int rw_cuda_workers_pack(const struct rw_cuda_exchange *exchange, void *stream);
 int rw_cuda_workers_unpack(const struct rw_cuda_exchange *exchange, void *stream);
 
@@ -324,7 +331,8 @@ struct rw_cuda_part { /* one node */
     uint32_t bin, missing_code;
     int32_t missing_left;
     int32_t whole; /* 1: positions are document numbers; the list is not read */
-    /* Index of its first word in part_sets: the codes that go left. -1: `bin` decides. */
+    /* Index, in struct rw_cuda_part_sets, of the first word of the set of codes that go left. -1:
+     * `bin` decides. */
     int32_t set;
     struct rw_cuda_column column;
 };
@@ -387,8 +395,8 @@ struct rw_cuda_leaf_sums {
 };
 int rw_cuda_leaf_sums(const struct rw_cuda_leaf_sums *sums, void *stream);
 
-/* Adds to the scores the value of each document's leaf, for documents whose leaf is known.
- * d_sampled: [n_docs] 0: the score is unchanged; NULL: all change. d_value: [n_leaves]. */
+/* Adds to each document's score the value of its leaf, d_value[d_leaf_of[document]]. d_sampled:
+ * [n_docs] 0: the score is unchanged; NULL: all change. d_value: [n_leaves]. */
 int rw_cuda_add_values(const uint16_t *d_leaf_of, const float *d_value, const uint8_t *d_sampled,
                        uint32_t n_docs, double *d_score, void *stream);
 

@@ -20,6 +20,7 @@ static_assert(THREADS == 256, "blocks per multiprocessor: device_tuning.c");
 
 /* ---- samples ---- */
 
+/* Draws queries. */
 static __global__ void sample_kernel(const struct rw_cuda_sample a)
 {
     for (uint64_t q = grid_first<THREADS>(); q < a.n_queries; q += grid_step<THREADS>()) {
@@ -48,6 +49,7 @@ static __global__ void spread_kernel(const struct rw_cuda_sample a)
     }
 }
 
+/* Draws documents among those with d_sampled 1. */
 static __global__ void sample_docs_kernel(const struct rw_cuda_sample a)
 {
     unsigned long long lowest = ~0ull, n_kept = 0;
@@ -76,6 +78,8 @@ static __global__ void sample_docs_kernel(const struct rw_cuda_sample a)
         atomicAdd(&a.d_lowest[1], n_kept);
 }
 
+/* If no document is kept, keeps the one with the lowest random number, the first of equals. One
+ * thread. */
 static __global__ void keep_doc_kernel(const struct rw_cuda_sample a)
 {
     if (a.d_lowest[1] == 0 && a.d_lowest[0] != ~0ull)

@@ -1,8 +1,9 @@
-/* Packs histograms into messages between workers and unpacks their sums. Messages should be small,
- * so a cell's numbers have only as many bits as their sums over all workers can need.
+/* Packs the cells of histograms into messages between workers, and unpacks the sums of the cells
+ * over all workers. Messages should be small, so a cell's numbers have only as many bits as their
+ * sums over all workers can need.
  *
- * Shapes: struct rw_cuda_exchange. Parts are padded, so that those of all workers have the same
- * length.
+ * Shapes: struct rw_cuda_exchange. A message has a part for each worker that receives one. Parts
+ * are padded, so that those of all workers have the same length.
  *
  * Decomposition: a thread per cell of a part; grid y is the node. In pack_kernel, z is the worker
  * that receives the part. */
@@ -29,6 +30,7 @@ static __device__ int group_of(const struct rw_cuda_exchange &a, uint32_t c)
     return g;
 }
 
+/* Writes cell `c` of a node to a worker's part of the message. */
 static __device__ void put(const struct rw_cuda_exchange &a, const struct rw_cuda_wire &wire,
                            uint32_t worker, uint32_t c, const struct cell &cell)
 {
@@ -63,6 +65,7 @@ static __device__ struct cell unpacked(int64_t word, const struct rw_cuda_wire &
     return cell;
 }
 
+/* Reads cell `c` of a node from the sums that this worker received. */
 static __device__ struct cell get(const struct rw_cuda_exchange &a, const struct rw_cuda_wire &wire,
                                   uint32_t c)
 {

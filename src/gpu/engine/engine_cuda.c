@@ -1,6 +1,6 @@
-/* The engine for GPUs (engine_cuda.h): sends small data and reads answers, starts trees, divides
- * the documents of nodes, sums leaves, keeps and measures scores, and caches codes for the next
- * training. */
+/* The engine for GPUs (engine_cuda.h), with its table of operations. Sends small data and reads
+ * answers, starts trees, divides the documents of nodes, adds up the sums of leaves, keeps and
+ * measures scores, and caches codes for the next training. */
 #include "gpu/engine/engine_cuda.h"
 
 #include <string.h>
@@ -43,6 +43,8 @@ int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes
     return rw_cuda_send(cuda, &piece, first_bytes + second_bytes);
 }
 
+/* Requests an answer of `bytes` bytes from d on the device. clear: sets them to 0 there
+ * afterwards. */
 static int start_answer(struct rw_cuda *cuda, void *d, size_t bytes, int clear)
 {
     if (bytes > cuda->answer_bytes)
@@ -54,6 +56,7 @@ static int start_answer(struct rw_cuda *cuda, void *d, size_t bytes, int clear)
     return RW_OK;
 }
 
+/* Waits for the answer that was requested last, which is then in cuda->answer. */
 static int take_answer(struct rw_cuda *cuda)
 {
     const struct rw_transfer_reply reply = {.word = cuda->answer_word,
@@ -140,7 +143,7 @@ static int takes_moved(const struct rw_cuda *cuda, int maybe)
     return takes;
 }
 
-/* Lists the documents of the tree in the first half of the list. */
+/* Writes the documents of the tree to the first half of the list. */
 static int list_root(struct rw_cuda *cuda)
 {
     RW_CUDA_TRY(cuda,
@@ -151,7 +154,8 @@ static int list_root(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-/* Computes and quantises lambdas, adds up the root's sums, and lists the sampled documents. */
+/* Samples documents, if the rules sample them; computes and quantises lambdas; adds up the root's
+ * sums; and, if the tree has a sample, lists its documents. */
 static int make_integers(struct rw_cuda *cuda, uint32_t tree)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
@@ -331,8 +335,9 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
 
 /* ---- leaves and scores ---- */
 
-/* Lists a leaf's positions, which are those of the slots below it that were not partitioned.
- * Returns the number of entries in `piece` so far. */
+/* Adds a leaf's ranges of positions to `piece`: those of the leaf's slot or, if that was
+ * partitioned, of the slots below it that were not. Returns the new number of ranges in `piece`;
+ * n_pieces is the old one. */
 static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, uint32_t leaf,
                           struct rw_cuda_leaf *piece, uint32_t n_pieces, uint32_t *n_chunks)
 {
@@ -421,8 +426,8 @@ static void place_sets(struct rw_coded_node *nodes, size_t n_nodes, uint32_t *to
 }
 
 /* Sends a finished tree to the device, in the form that walks read: the nodes of cuda->coded, their
- * sets, and the leaves. The nodes come first, since they need an alignment of 8 bytes. has_columns:
- * also sends cuda->walk_column. */
+ * sets, and the leaves. The nodes come before sets and leaves, since they need an alignment of 8
+ * bytes. has_columns: also sends cuda->walk_column, before the nodes. */
 static int send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, int has_columns,
                      struct rw_cuda_walk *walk)
 {
@@ -624,6 +629,7 @@ static int splits_the_same(const struct rw_cuda_codes *codes, uint32_t min_docs)
     return n_columns == cuts->n_features;
 }
 
+/* Returns 1 if this training (user) would make the same codes. */
 static int serves(const struct rw_device_cache *entry, const void *user)
 {
     const struct rw_cuda_codes *codes = (const struct rw_cuda_codes *)entry;
@@ -637,10 +643,10 @@ static int serves(const struct rw_device_cache *entry, const void *user)
            splits_the_same(codes, rule->min_docs);
 }
 
-/* Returns the cache that may own the codes, or NULL. A forced method may need columns of codes that
- * no other training needs. If the user limits the memory, it should not stay in use. Codes that are
- * not all on the device cannot be reused. Nor can those of categories, since each training numbers
- * its own. */
+/* Returns the address of the cache's pointer that may own the codes; NULL: they must not be cached.
+ * A forced method may need columns of codes that no other training needs. If the user limits the
+ * memory, it should not stay in use. Codes that are not all on the device cannot be reused. Nor can
+ * those of categories, since each training numbers its own. */
 static void **owner_of(const struct rw_cuda *cuda)
 {
     struct rw_engine_cache *cache = cuda->host.base.cache;
@@ -668,6 +674,8 @@ static void free_codes(struct rw_device_cache *entry)
     rw_mem_free(codes);
 }
 
+/* Returns the codes to be cached, which the engine then no longer owns. NULL: the engine keeps
+ * them. */
 static struct rw_cuda_codes *detach_codes(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;

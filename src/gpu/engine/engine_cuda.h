@@ -1,13 +1,15 @@
 /* State of the engine for GPUs. The file engine_cuda.c starts trees and keeps documents and scores.
  * Data is sent to the device in engine_cuda_load.c. Histograms are built and splits found in
- * engine_cuda_hist.c, which also has the functions for many workers. Host memory for data that does
- * not fit the device, and columns of codes for partitions, are in engine_cuda_far.c. Memory for
- * training is allocated when data is loaded and, once more, in the first tree, when histogram
- * methods are chosen.
+ * engine_cuda_hist.c, which also has the functions for many workers (more than one). Host memory
+ * for codes that do not fit the device, and columns of codes for partitions, are in
+ * engine_cuda_far.c. Memory for training is allocated when data is loaded, when metrics are named
+ * (cuda_measure) and, once more, in the first tree, when histogram methods are chosen. cu_engine.h
+ * defines groups, buffers and answers.
  *
  * The list of documents has two halves. The documents of a node's children are written to the
- * node's positions in the other half. A histogram is a buffer in each group's pool. A split takes
- * one more buffer, so a tree of n leaves fills n buffers. */
+ * node's positions in the other half. A node's histogram has one buffer in each group's pool. A
+ * split takes one more buffer, so a tree of n leaves fills n buffers; speculative splits take
+ * more. */
 #pragma once
 
 #include "gpu/device/cu_check.h"
@@ -24,7 +26,8 @@ struct rw_cuda_place {
     uint32_t n_columns;   /* number of columns for partitions that fit */
     double far_doc_bytes; /* mean bytes per document in tiles of host memory */
     double link_rate;     /* bytes per second; 0: not measured */
-    /* Memory that training needs at least, with no codes on the device except one column. */
+    /* Memory that training needs at least, once the codes do not all fit: with no codes on the
+     * device except one column or, if they cannot be in host memory, with all codes. */
     uint64_t least_bytes;
     uint64_t settled_bytes; /* of the training set, once methods are chosen */
 };
@@ -35,12 +38,13 @@ struct rw_cuda_far {
     struct rw_cuda_column *at; /* [n_features] its columns, for kernels and copies */
 };
 
-/* A data set: set 0 is the training set, the others are measured. */
+/* A data set. Set 0 is the training set. The others are validation sets, which get scores and
+ * metrics. */
 struct rw_cuda_set {
     int is_far; /* 1: some of its codes are in host memory */
     struct rw_cuda_far far;
     struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* [n_groups] owned */
-    struct rw_cuda_column *d_column;               /* [n_features] where the codes are */
+    struct rw_cuda_column *d_column;               /* [n_features] where its codes are */
     double *d_score;                               /* [n_docs] */
     struct rw_cuda_metrics *metrics;               /* NULL: not measured; owned */
 };
@@ -66,7 +70,7 @@ struct rw_cuda_group {
     int is_reported;  /* 1: the choice was reported */
 };
 
-/* Columns of the features that split large nodes most often. */
+/* Cached columns: copies of the codes of features that split large nodes most often. */
 struct rw_cuda_kept {
     uint32_t n;            /* number of columns that fit */
     uint64_t column_bytes; /* bytes per column */
@@ -107,15 +111,16 @@ struct rw_cuda_codes {
 
 /* State for many workers. */
 struct rw_cuda_workers {
-    struct rw_cuda_exchange exchange; /* of the current call */
+    struct rw_cuda_exchange exchange; /* n_nodes, n_each64, n_each32 and d_wire: of the current
+                                       * call */
     uint32_t most_nodes;              /* most nodes of a histogram call */
     uint32_t *all_n;                  /* [max_slots] documents of each node, over all workers */
     void *staged; /* page-locked, for messages through the hosts; NULL: NCCL carries them */
 };
 
 struct rw_cuda {
-    struct rw_host host; /* the part that all engines share; it has the cuts and counts device
-                            memory, but has no codes */
+    struct rw_host host; /* the part that all engines share; it has the cuts, and counts the bytes
+                          * of device memory; it has no codes */
     /* Host memory of the fields below, unless stated otherwise. */
     struct rw_arena arena;
     struct rw_device *device;
@@ -142,7 +147,7 @@ struct rw_cuda {
     char *d_walk;              /* [walk_bytes] chunks of columns sent for a walk */
     size_t walk_bytes;         /* 0: no set needs d_walk */
     struct rw_cuda_column *walk_column; /* [n_features] scratch */
-    /* The largest number of bytes so far, including memory that is freed later. */
+    /* The largest number of bytes of device memory so far, including memory that is freed later. */
     uint64_t most_bytes;
     struct rw_cuda_stage stage;
     void *answer;          /* page-locked, [answer_bytes]: data read back */
@@ -191,7 +196,8 @@ struct rw_cuda {
     struct rw_cuda_whole *d_whole;       /* [1] */
     int root_begun;                      /* 1: rw_cuda_begin_root has begun the root's histogram */
     struct rw_cuda_column *split_column; /* [n_features] columns from which partitions read codes */
-    struct rw_cuda_column *tile_column;  /* [n_features] the training set's d_column */
+    struct rw_cuda_column *tile_column;  /* [n_features] a copy of the training set's d_column, in
+                                          * host memory */
     struct rw_cuda_kept kept;
     int is_settled; /* 1: methods are chosen, and memory needed only for the choice is freed */
     struct rw_cuda_search search; /* launch: the number of the last one */
@@ -270,6 +276,7 @@ static inline uint64_t rw_cuda_column_bytes(const struct rw_cuts *cuts, uint32_t
     return rw_hist_round_up(n_docs * bytes);
 }
 
+/* Returns the bytes of a matrix's columns. */
 static inline uint64_t rw_cuda_columns_bytes(const struct rw_hist_matrix *matrix)
 {
     return matrix->column_words * matrix->n_features * sizeof(*matrix->d_column);
@@ -300,20 +307,21 @@ void rw_cuda_take_children(struct rw_cuda *cuda, const struct rw_split *split, u
  * for them. */
 int rw_cuda_answer(struct rw_cuda *cuda, void *d, size_t bytes);
 
-/* Sends a table of the training set to the device. d: address of a pointer, which is set to the
- * table. */
+/* Allocates device memory for a table of n elements of `size` bytes, and sends it from `from`. d:
+ * address of a pointer, which is set to the table. */
 int rw_cuda_send_table(struct rw_cuda *cuda, void *d, const void *from, size_t n, size_t size);
 #define RW_CUDA_TABLE(cuda, d, from, n) \
     rw_cuda_send_table((cuda), &(d), (from), (n), sizeof(*(from)))
 
-/* Returns 1 if the sums of any node fit 32 bits. */
+/* Returns 1 if the sums of every possible node fit 32 bits. */
 static inline int rw_cuda_has_narrow_cells(const struct rw_cuda *cuda)
 {
     const struct rw_engine *engine = &cuda->host.base;
     return rw_hist_is_narrow(cuda->workers ? engine->all_docs : cuda->n_docs,
                              rw_quantise_limit(engine->rules.bits));
 }
-/* Allocates n cells, narrow ones if rw_cuda_has_narrow_cells. */
+/* Allocates the counts and sums of n cells. Sums have 32 bits if rw_cuda_has_narrow_cells, else
+ * 64. */
 int rw_cuda_new_cells(struct rw_cuda *cuda, struct rw_cuda_cells *cells, uint64_t n);
 
 int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
@@ -330,8 +338,9 @@ struct rw_cuda_source {
 /* Sets cuda->taken to the training set's codes in the device-memory cache, if there are codes that
  * this training would make, too. */
 void rw_cuda_take_codes(struct rw_cuda *cuda);
-/* The first function lists the methods that may be used, before the layouts that they read are
- * made. The second, after that, plans and allocates their scratch memory. */
+/* rw_cuda_list_candidates lists the methods that may be used, before the layouts that they read are
+ * made. rw_cuda_plan_histograms is called after that. It plans and allocates their scratch
+ * memory. */
 int rw_cuda_list_candidates(struct rw_cuda *cuda);
 int rw_cuda_plan_histograms(struct rw_cuda *cuda);
 /* Returns the specification of a group's matrix. */
@@ -340,10 +349,11 @@ struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda *cuda, int g
 /* Returns the bytes reserved for the other sets, except their codes. These are scores, metrics and
  * tables, and memory for walks if their codes do not fit. n_docs: of the training set. */
 uint64_t rw_cuda_others_bytes(const struct rw_cuda *cuda, uint32_t n_docs, uint32_t n_features);
-/* ---- codes in host memory (engine_cuda_far.c) ----
- *
- * Returns the bytes of d_walk, for chunks of a multiple of RW_CUDA_WALK_ALIGNED documents. */
+/* ---- codes in host memory (engine_cuda_far.c) ---- */
+
+/* A chunk of a walk has a multiple of this many documents. */
 enum { RW_CUDA_WALK_ALIGNED = 256 };
+/* Returns the bytes of d_walk. n_docs: of the training set. */
 uint64_t rw_cuda_far_walk_bytes(uint32_t n_docs, uint32_t n_features);
 /* Returns 1 if the codes of a validation set do not fit the device. */
 int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs);
@@ -373,8 +383,9 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
 double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);
 void rw_cuda_unload(struct rw_cuda *cuda);
 int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
-/* Starts the histogram of a root that has all documents, before the grower requests it, if the
- * engine knows enough by then. */
+/* Starts the histogram of the root before the grower requests it. Does so only with one worker, for
+ * a tree of all documents and at least one feature, if all codes are on the device and this tree
+ * chooses no method. n_features: the number of the tree's features. */
 int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features);
 int rw_cuda_release(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
@@ -386,7 +397,7 @@ int rw_cuda_report(struct rw_engine *engine, char *text, size_t size, double *ms
 
 /* ---- many workers ----
  *
- * With one worker, these functions do nothing, unless stated otherwise. */
+ * With one worker, these functions do nothing and return RW_OK, unless stated otherwise. */
 int rw_cuda_workers_connect(struct rw_cuda *cuda); /* call it before anything is loaded */
 /* Ends the connection. */
 void rw_cuda_workers_part(struct rw_cuda *cuda);
@@ -407,5 +418,6 @@ int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_cuda_begin *begin);
 /* Replaces each of n numbers on the device, at most 4, by the largest of all workers' numbers.
  * user: the struct rw_cuda. Only with many workers. */
 int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n);
-/* Launches the pending partition. Only with many workers. splits: of all its parts. */
+/* Launches the pending partition, counts the documents of the children, and sets their ranges.
+ * splits: of all parts of that partition. Only with many workers. */
 int rw_cuda_workers_flush(struct rw_cuda *cuda, const struct rw_split *splits);

@@ -187,7 +187,7 @@ static int make_far_columns(struct rw_cuda *cuda, int set, const struct rw_cuda_
 /* ---- rows ---- */
 
 struct row_job {
-    const struct rw_cuda_column *column; /* [n_features] of the tile's matrix */
+    const struct rw_cuda_column *column; /* columns of the tile's features, in host memory */
     const struct rw_hist_tile *tile;
     uint32_t first; /* document of the first row */
     uint32_t doc_bytes;
@@ -398,11 +398,13 @@ int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out)
  * Methods that read columns are timed in the first tree. If a group's chosen method does not read
  * them, its columns, which are as large as its codes, are freed. Partitions of many documents are
  * also faster with columns. A few columns are cached for the features that split large nodes most
- * often, and made from the tiles. The cache changes no result. */
+ * often. They are made from the tiles or, with codes in host memory, from the columns there. The
+ * cache changes no result. */
 enum { EMPTY = -1 };
 _Static_assert(RW_TUNE_COLUMNS_A_TREE <= RW_CUDA_MOST_COPIES, "copies between two trees");
 
-/* Frees the columns of a group. Returns their bytes, which are no longer counted. */
+/* Frees the columns of a group, unless a cache entry owns them. Partitions then read the group's
+ * codes from tiles. Returns the freed bytes, which the caller must no longer count. */
 static uint64_t return_bytes(struct rw_cuda *cuda, int g)
 {
     struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
@@ -561,7 +563,9 @@ static int is_awaited(const struct rw_cuda *cuda, uint32_t at)
 /* Prepares the codes that a partition reads. With codes in host memory a partition does not read
  * rows, where each code takes 32 bytes of the link. It reads a column on the device if there is
  * one. For a large node a column is copied to the device, where later nodes of the tree can use it
- * too. For a small node the partition reads its documents' codes from the column in host memory. */
+ * too. For a small node the partition reads its documents' codes from the column in host memory,
+ * unless a copy is worth its cost (is_worth_it). With codes on the device, a column is made here
+ * only for a large node, and if it is worth its cost; otherwise the partition reads tiles. */
 int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
 {
     enum { SECTOR_BYTES = 32 };

@@ -1,5 +1,6 @@
-/* Builds histograms and finds splits on GPUs. Chooses the histogram methods, plans their scratch,
- * and combines the histograms of many workers. */
+/* Builds histograms and finds splits on GPUs. Chooses the histogram methods and plans their
+ * scratch. Has the functions for many workers: their connection, the division of features among
+ * them, their memory, and the combination of samples, root sums, partitions and histograms. */
 #include "gpu/engine/engine_cuda.h"
 
 #include <string.h>
@@ -129,8 +130,8 @@ static void plan_nodes(struct rw_cuda *cuda, uint32_t n, uint64_t longest, size_
 }
 
 /* Plans scratch for two calls: as many small nodes as a call takes, and a batch with a large node,
- * whose drained cells may be wider. The second call is worth its scratch, since with less scratch
- * the batch would take two calls. */
+ * whose drained cells (gpu/hist/hist_lanes.cu) may be wider. The second call is worth its scratch,
+ * since with less scratch the batch would take two calls. */
 static void plan_calls(struct rw_cuda *cuda, size_t *small)
 {
     enum { MOST = RW_TUNE_ENGINE_NODES, LARGE = 8 };
@@ -321,6 +322,8 @@ int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n)
     return rw_transfer_write(cuda->device, d_numbers, numbers, bytes);
 }
 
+/* Adds up the messages of all workers. Each worker receives the sums of its part, of n_each
+ * numbers. */
 static int reduce_scatter(struct rw_cuda *cuda, const void *d_send, void *d_recv, size_t n_each,
                           enum rw_comm_type type)
 {
@@ -529,8 +532,9 @@ static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uin
 }
 
 /* Sends the first n nodes of cuda->node and their parents to the device for the next kernels. If a
- * partition is pending and has room, it carries them; else a separate copy does. Then launches the
- * pending partition. */
+ * partition is pending and has room, it carries them; else a separate copy does. A node of all
+ * documents without a parent is already on the device (cuda->d_whole). Then launches the pending
+ * partition. */
 static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_node **d_node,
                       const uint32_t **d_parent)
 {
@@ -686,8 +690,8 @@ static int close_up(struct rw_cuda *cuda)
     return move(cuda, &moves);
 }
 
-/* Gives the smaller child buffer n_used + i, and the larger one, if it is requested, its parent's.
- * Sets entry i of cuda->node and cuda->parent. */
+/* Gives the smaller child buffer n_used + i. If the histogram of the larger child is requested,
+ * that child gets the buffer of the parent. Sets cuda->node[i] and cuda->parent[i]. */
 static void take_buffers(struct rw_cuda *cuda, const struct rw_sibling *s, int i)
 {
     cuda->node[i].first = cuda->first[s->smaller];

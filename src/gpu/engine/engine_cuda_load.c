@@ -1,7 +1,7 @@
 /* Loads data for GPUs: sends codes and tables to the device, and allocates the memory of a
- * training, except columns that are cached once histogram methods are chosen. A dry run of loading
- * computes the plan, so that plan and loading always agree. Also decides where the codes are
- * stored, and estimates the time of a tree. */
+ * training, except that of metrics and of cached columns, which are made once histogram methods are
+ * chosen. A dry run of loading computes the plan, so that plan and loading always agree. Also
+ * decides where the codes are stored, and estimates the time of a tree. */
 #include "gpu/engine/engine_cuda.h"
 
 #include <math.h>
@@ -151,13 +151,14 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cud
     return RW_OK;
 }
 
-/* Makes a group's codes of the training set and their counts, or takes those of the cache. */
+/* Makes a group's codes of the training set and their counts, or takes those of the cache. Codes in
+ * host memory exist already. */
 static int make_training_matrix(struct rw_cuda *cuda, int g, const struct rw_cuda_source *source)
 {
     struct rw_hist_matrix **matrix = &cuda->set[0].matrix[g];
     if (cuda->set[0].is_far) {
-        count_matrix(cuda, *matrix); /* made by rw_cuda_far_make */
-    } else if (cuda->taken) {        /* the engine owns it, except the codes */
+        count_matrix(cuda, *matrix); /* rw_cuda_far_make has made it */
+    } else if (cuda->taken) {        /* the engine owns the matrix, but not its codes */
         RW_TRY(RW_NEW(cuda->host.base.ctx, *matrix, 1));
         **matrix = *cuda->taken->matrix[g];
     } else {
@@ -168,8 +169,9 @@ static int make_training_matrix(struct rw_cuda *cuda, int g, const struct rw_cud
     return send_frequent(cuda, g);
 }
 
-/* Sets where each feature's codes are in a set's tiles. For the training set, also sets where
- * partitions read them: in columns, if there are any. */
+/* Sends where each feature's codes are: in a set's tiles or, if the set's codes are in host memory,
+ * in the columns there. For the training set, also sets where partitions read them: in columns on
+ * the device, if there are any. */
 static int make_columns(struct rw_cuda *cuda, int set)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
@@ -212,7 +214,7 @@ static int make_columns(struct rw_cuda *cuda, int set)
     return RW_CUDA_TABLE(cuda, cuda->set[set].d_column, column, n_features);
 }
 
-/* Makes a set's codes, and its scores of 0. */
+/* Makes a set's codes, and its scores, which are 0. */
 static int make_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
 {
     const size_t n_docs = source->dataset->n_docs;
@@ -333,7 +335,7 @@ int rw_cuda_new_cells(struct rw_cuda *cuda, struct rw_cuda_cells *cells, uint64_
     return rules->newton ? rw_host_new(&cuda->host, &cells->d_hess, n, size, 1) : RW_OK;
 }
 
-/* Allocates histograms. n_docs / min_docs + 2 buffers are always enough: nodes that keep a
+/* Allocates histograms. all_docs / min_docs + 2 buffers are always enough: nodes that keep a
  * histogram have no documents in common, and a node that may be searched has at least 2 x min_docs
  * of them. */
 static int make_pools(struct rw_cuda *cuda)
@@ -370,7 +372,8 @@ static int can_move_codes(const struct rw_cuda *cuda)
     return use;
 }
 
-/* Allocates quantised lambdas and hessians, by document and by position. */
+/* Allocates quantised lambdas and hessians by document and, if can_move_codes, the words by
+ * position. */
 static int make_integers(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
@@ -873,7 +876,8 @@ double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work
 /* ---- loading ---- */
 
 /* Makes the training set's cuts: those of cached codes, those of ready codes, or new ones. The
- * device makes new ones if its memory suffices, else the host. *column: owns source->code_of. */
+ * device makes new ones if its memory suffices, else the host. *column: the array source->code_of,
+ * if ready codes need one; the caller frees it. */
 static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32_t **column)
 {
     struct rw_host *host = &cuda->host;
@@ -905,7 +909,8 @@ static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32
     return status;
 }
 
-/* Loads a set. The host keeps the cuts of set 0 and nothing of other sets. */
+/* Loads a set. Host memory then has the cuts of set 0, and the codes of each set that do not fit
+ * the device. */
 int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains)
 {

@@ -7,9 +7,10 @@
  * 1 of Xu et al., "Efficient weighted histogramming on GPUs with CUDA", in exact integers. All
  * methods give the integers of tests/check/hist_serial.c. Only RW_HIST_FLOAT is not exact.
  *
- * The file also has the layouts of codes (struct rw_hist_matrix), the resources for codes in host
- * memory (struct rw_hist_far), the timing and choice of methods (`hybrid`), and the words in which
- * lambdas move with documents. mart: sums of lambdas; newton: of lambdas and hessians.
+ * The file also has the layouts of codes (struct rw_hist_matrix) and the resources for codes in
+ * host memory (struct rw_hist_far). Then follow the timing and choice of methods (`hybrid`), and
+ * the words in which lambdas move with documents. Here, `mart` means sums of lambdas, and `newton`
+ * means sums of lambdas and hessians.
  *
  * To add a method: (1) write hist_<name>.cu, which defines `const struct rw_hist_method
  * rw_hist_<name>`; (2) add the row RW_HIST_METHOD(<name>) to methods.def. The build, `--hist`, the
@@ -131,22 +132,23 @@ struct rw_hist_pool {
 /* A value in rw_hist_call.d_parent: the node has no parent. */
 #define RW_HIST_NO_PARENT UINT32_MAX
 
-/* Sums are int64_t, or int32_t if they are narrow. rw_hist_is_narrow returns 1 if sums of n_docs
- * numbers up to `largest` fit 32 bits. rw_hist_sum_bytes returns the bytes of a sum,
- * rw_hist_cell_bytes those of a cell's count and sums, and rw_hist_sums_from the address of the sum
- * with index `at`; NULL if d_sum is NULL. */
+/* Sums are int64_t, or int32_t if they are narrow. Returns 1 if they may be narrow: if sums of
+ * n_docs numbers up to `largest` fit 32 bits. */
 static inline int rw_hist_is_narrow(uint64_t n_docs, int32_t largest)
 {
     return n_docs * (uint64_t)largest <= INT32_MAX;
 }
+/* Returns the bytes of a sum. */
 static inline size_t rw_hist_sum_bytes(int narrow)
 {
     return narrow ? sizeof(int32_t) : sizeof(int64_t);
 }
+/* Returns the bytes of a cell's count and sums. */
 static inline size_t rw_hist_cell_bytes(int newton, int narrow)
 {
     return sizeof(uint32_t) + (newton ? 2 : 1) * rw_hist_sum_bytes(narrow);
 }
+/* Returns the address of the sum with index `at`; NULL if d_sum is NULL. */
 static inline void *rw_hist_sums_from(void *d_sum, uint64_t at, int narrow)
 {
     return d_sum ? (char *)d_sum + at * rw_hist_sum_bytes(narrow) : NULL;
@@ -175,10 +177,10 @@ enum rw_hist_far_event { RW_FAR_BEGUN, RW_FAR_ORDERED, RW_FAR_GATHERED, RW_FAR_A
 /* The least piece_bytes: enough for 64 nodes and about 50 documents with rows of 128 bytes. */
 enum { RW_HIST_FAR_LEAST_BYTES = 8192 };
 
-/* rw_hist_far_bytes returns the bytes of device memory for two pieces, and for the order and the
- * table of n_docs documents. rw_hist_far_open divides d_memory, which has that size and is aligned
- * to 256 bytes, and makes the other resources. Its argument `bytes` becomes the counter
- * out->bytes. */
+/* The function rw_hist_far_bytes returns bytes of device memory: those of two pieces, and of the
+ * order and the table for n_docs documents. Then rw_hist_far_open divides d_memory, which has that
+ * size and is aligned to 256 bytes, and makes the other resources. Its argument `bytes` becomes the
+ * counter out->bytes. */
 uint64_t rw_hist_far_bytes(uint64_t piece_bytes, uint32_t n_docs, int log_window);
 int rw_hist_far_open(struct rw_ctx *ctx, void *d_memory, uint64_t piece_bytes, uint32_t n_docs,
                      int log_window, uint64_t *bytes, struct rw_hist_far *out);

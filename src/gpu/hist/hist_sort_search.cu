@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
     }
 }
 
-/* Returns the index of the first of n sorted keys that is at least `cell`; n if there is none. */
+/* Returns the index of the first of n sorted keys that is at least `cell`; n if all are less. */
 __device__ __forceinline__ uint64_t first_not_under(const uint32_t *d_key, uint64_t n,
                                                     uint32_t cell)
 {
