@@ -1,15 +1,16 @@
 /* Models in the formats of other programs.
  *
- * An ensemble represents a model in the other program's terms, with its thresholds, its comparison
- * and its column ids. An ensemble is made from a model by lower.c, with the rules of the consumer,
- * which is the program that reads the format. Functions of ensemble.c convert it to a model, and
- * exchange.c compares its scores with the model's to verify an exported file. The file of a format
- * only prints and parses ensembles. It decides nothing about scores.
+ * A consumer is a program that reads a format. An ensemble represents a model in a consumer's
+ * terms, with the consumer's thresholds, comparison and column ids. Lowering a
+ * model makes an ensemble by the consumer's rules (lower.c). Raising an ensemble makes a model
+ * (ensemble.c). To verify an exported file, exchange.c compares the scores of its ensemble with the
+ * model's. The
+ * source file of a format only prints and parses ensembles. It decides nothing about scores.
  *
  * To add a format, write convert/to_<name>.c, which defines rw_to_<name>, a struct rw_model_format.
  * This struct has the rules of the format's consumers, a `write` function, and a `parse` function
  * if files can be imported or verified. Then add a row to formats.def. The build, the command line,
- * the help, the property tests (tests/unit/test_exchange.c) and the fuzz target read this table.
+ * the help, the property tests (tests/unit/test_exchange.c) and the fuzz target read formats.def.
  *
  * A `parse` function must withstand hostile files. It checks counts against the bytes that are
  * left. Its callers check the trees by rw_ensemble_check. `parse` refuses any property of the file
@@ -31,8 +32,8 @@ enum rw_width { RW_F32, RW_F64 };
 enum rw_nan {
     RW_NAN_FALSE, /* the comparison with NaN is false, so it goes right */
     RW_NAN_ZERO,  /* NaN is read as 0 */
-    RW_NAN_LEFT,
-    RW_NAN_RIGHT,
+    RW_NAN_LEFT,  /* NaN goes left */
+    RW_NAN_RIGHT, /* NaN goes right */
     /* NaN and values within RW_ZERO_BAND of 0 go left, or right (LightGBM's missing type Zero). */
     RW_NAN_ZERO_LEFT,
     RW_NAN_ZERO_RIGHT
@@ -55,16 +56,17 @@ struct rw_rules {
     enum rw_width threshold; /* as it is stored */
     enum rw_width sum;       /* of the sum over trees, in their order */
     int less;                /* 1: left when value < threshold; 0: <= */
-    float slack;             /* > 0: values are compared with threshold + slack, in f32 */
+    float slack;             /* > 0: values are compared with threshold + slack, added in float */
     int nan_by_node;         /* 1: each node has a rule for NaN; 0: `nan` applies */
     enum rw_nan nan;         /* RW_NAN_FALSE or RW_NAN_ZERO; unused if nan_by_node is 1 */
     enum rw_absent_rule absent;
-    int band_is_zero;      /* 1: values within RW_ZERO_BAND of 0 are read as 0 (LightGBM's rows) */
-    int listed_right;      /* 1: listed categories go right, 0: left */
-    int missing_unlisted;  /* 1: missing values go to the side of unlisted categories */
-    int unknown_missing;   /* 1: a word that the file lacks is read as a missing value */
-    int lists_none;        /* 1: a split may list no category; 0: it then gets a threshold */
-    int base_ignored;      /* 1: the program ignores the file's base score */
+    int band_is_zero;     /* 1: values within RW_ZERO_BAND of 0 are read as 0 (LightGBM's rows) */
+    int listed_right;     /* 1: listed categories go right, 0: left */
+    int missing_unlisted; /* 1: missing values go to the side of unlisted categories */
+    int unknown_missing; /* 1: in a column of words, a word that the file lacks is read as a missing
+                            value; 0: as an unlisted category */
+    int lists_none;      /* 1: a split may list no category; 0: it then gets a threshold */
+    int base_ignored;    /* 1: the program ignores the file's base score */
     uint32_t first_column; /* the lowest possible column id: 0 or 1 */
 };
 /* The rules of programs that read values and add leaves in double, and whose nodes have a side for
@@ -82,8 +84,8 @@ struct rw_ens_node {
     uint8_t less;        /* 1: value < threshold; 0: <= */
     uint8_t nan;         /* enum rw_nan */
     uint8_t by_category; /* 1: `listed` decides; 0: `threshold` */
-    double threshold;    /* as written in the file */
-    double value;        /* of a leaf */
+    double threshold;    /* of a split; as written in the file */
+    double value;        /* of a leaf, before it is multiplied by the tree's weight */
     double gain;         /* of a split; 0: unknown */
     double docs;         /* the node's cover: documents, or the program's weight for SHAP values */
     double hessian;    /* sum of the documents' hessians; equal to docs in formats with one cover */
@@ -99,8 +101,8 @@ struct rw_ens_tree {
     size_t room;              /* allocated nodes */
     double weight;            /* a factor for all leaves */
 };
-/* The categories of a column. Nodes store categories as numbers: the number in the data, or the
- * index of the word in a column of words. */
+/* The categories of a column. In a column of words, categories are texts, and nodes store the index
+ * of a word. In a column of numbers, nodes store the category's number in the data. */
 struct rw_ens_categories {
     uint8_t is_one;    /* 0: the column is numerical */
     uint32_t n;        /* number of known categories; 0 if the file does not list them */
@@ -153,11 +155,11 @@ struct rw_source {
     const char *path; /* begins each message; NULL, as is `text`, for a model */
     const char *text; /* [n], followed by a 0 */
     size_t n;
-    /* The ensemble from which the file was written, or NULL. It has the columns for formats that
-     * identify a column by name alone. */
+    /* When a file is verified, the ensemble from which it was written; else NULL. It has the
+     * columns for formats that identify a column by name alone. */
     const struct rw_ensemble *names;
-    int status; /* the first failure */
-    /* the expected format; NULL for other files, such as feature sets */
+    int status; /* RW_OK, or the first failure */
+    /* the expected format; NULL for files that are not models, such as feature sets */
     const struct rw_model_format *format;
     struct rw_ensemble *out; /* the result; its arena owns what parsers allocate */
 };
@@ -180,16 +182,18 @@ struct rw_consumer {
 
 /* How a format can represent a categorical split. */
 enum rw_says_categories {
-    RW_SAYS_NO_CATEGORIES,
-    RW_SAYS_NUMBERS, /* as numbers in the data, if all words of the feature are whole numbers */
-    RW_SAYS_WORDS    /* as numbers for such features, and as words for all others */
+    RW_SAYS_NO_CATEGORIES, /* not at all */
+    /* by numbers, if all words of the feature are whole numbers up to most_category; else not */
+    RW_SAYS_NUMBERS,
+    RW_SAYS_WORDS /* by numbers for such features, and by words for all others */
 };
 
+/* The names of columns in a file. */
 enum rw_names {
     RW_NAMES_NONE,  /* the format has no names */
-    RW_NAMES_GIVEN, /* the model's names are written, if it has any */
-    RW_NAMES_ALL,   /* every column has a name; missing ones are generated */
-    RW_NAMES_SET    /* names of a feature set; without one, as RW_NAMES_ALL */
+    RW_NAMES_GIVEN, /* if the model has names, as RW_NAMES_ALL; else no names are written */
+    RW_NAMES_ALL,   /* every column has the model's name for it, or else a generated name */
+    RW_NAMES_SET    /* used columns have names of a feature set; without a set, as RW_NAMES_ALL */
 };
 
 struct rw_model_format {
@@ -203,56 +207,65 @@ struct rw_model_format {
     const char *name_prefix;
     /* Characters that names must not contain, in addition to control characters, or NULL. */
     const char *name_forbids;
-    int imports; /* 1: `rankwood import` reads it */
+    int imports; /* 1: `rankwood import` reads the format */
     int covers;  /* 1: the format's readers compute SHAP values from the covers in the file */
     enum rw_says_categories categories;
     uint32_t most_category; /* highest category number */
+    /* Appends the file to *put. Returns put->status. */
     int (*write)(const struct rw_ensemble *ensemble, struct rw_put *put);
-    /* NULL: only the ensemble to be written can be verified, not the file. */
+    /* Adds the trees of a file to source->out. Returns source->status. NULL: only the lowered
+     * ensemble can be verified, not the file. */
     int (*parse)(struct rw_source *source);
 };
 #define RW_MODEL_FORMAT(name, file) extern const struct rw_model_format rw_to_##name;
 #include "convert/formats.def"
 #undef RW_MODEL_FORMAT
-/* These functions are in exchange.c. The first returns the i-th format, or NULL after the last. The
- * second finds a format by name. RW_ERR_ARGUMENT: the name is unknown; a hint has a similar one. */
+/* Returns the i-th format, from 0, or NULL after the last. (exchange.c) */
 const struct rw_model_format *rw_model_format_at_index(int i);
+/* Finds a format by name. RW_ERR_ARGUMENT: the name is unknown; a hint has a similar name, if there
+ * is one. (exchange.c) */
 int rw_model_format_find(struct rw_ctx *ctx, const char *name, const struct rw_model_format **out);
 
 /* ---- ensembles (ensemble.c) ---- */
 /* Releases an ensemble in any state. One that is initialised with zeros is empty. */
 void rw_ensemble_release(struct rw_ensemble *ensemble);
-/* Returns the word of a category. decimal: room for the text of a number. of: NULL for numbers. */
+/* Returns a category's word, or its number as text. of: the column's categories, or NULL for a
+ * number. decimal: room for the text of a number. */
 const char *rw_ens_word(const struct rw_ens_categories *of, uint32_t category, char decimal[16]);
-/* Checks that the trees are valid. All children must exist, and the root must reach each node at
- * most once. No threshold may be NaN, and leaf values times the tree's weight must fit a float.
- * Listed categories must ascend, and have words in columns of words. The base score must be finite.
- * Returns RW_ERR_FORMAT with "PATH: tree 3, node 4: ...". */
+/* Checks that the trees are valid. Each must have a node and a finite weight. All children must
+ * exist, and the root must reach each node at most once. No threshold may be NaN, and leaf values
+ * times the tree's weight must fit a float. Listed categories must ascend, and have words in
+ * columns of words. The base score must be finite. RW_ERR_FORMAT: the ensemble is invalid; the
+ * message begins with `path` and names the tree and the node, such as "PATH: tree 3, node 4: ...".
+ */
 int rw_ensemble_check(struct rw_ctx *ctx, const struct rw_ensemble *ensemble, const char *path);
 
 /* ---- rules (ensemble.c) ---- */
 /* Returns 1 if a value (NaN: missing) goes left at a split. */
 int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, float value);
 
-/* Finds the consumer's threshold that splits values exactly as `value <= cut` does. Returns 0 if
- * there is no such finite threshold. *threshold is then one near it, perhaps infinite. */
+/* Finds the consumer's threshold that splits values exactly as `value <= cut` does, and returns 1.
+ * If there is no such finite threshold, returns 0, and *threshold is near the exact one, perhaps
+ * infinite. */
 int rw_rules_threshold(const struct rw_rules *rules, float cut, double *threshold);
 
 /* Returns the largest float at or below t (strictly: below t), or -INFINITY if there is no such
  * float. -0 counts as 0. */
 float rw_float_below(double t, int strictly);
 
-/* Finds the model's threshold that splits floats as the consumer's numerical node does, and where
- * missing values go. Returns NULL, or a description of the behaviour that a model cannot
- * represent. */
+/* Finds the model's threshold that splits floats as the consumer's numerical node does, and whether
+ * missing values go left. Returns NULL if a model can represent the node, else a description of the
+ * node's behaviour for the message. */
 const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node *node, float *cut,
                          uint8_t *missing_left);
 
 /* Describes the rules in one line: "float value < float threshold goes left, ...". */
 void rw_rules_text(const struct rw_rules *rules, char *text, size_t size);
 
-/* ---- feature sets of learning-to-rank plugins, whose names models use (exchange.c) ---- */
-/* A feature set. Initialise it with zeros. It can be released in any state. */
+/* ---- feature sets (exchange.c) ---- */
+/* A feature set: a named list of features that the learning-to-rank plugins of OpenSearch and
+ * Elasticsearch store, and to whose names a model there refers. Initialise it with zeros. It can be
+ * released in any state. */
 struct rw_feature_set {
     const char *path;       /* for messages; borrowed */
     json_t *body;           /* the file's JSON; owned */
@@ -261,8 +274,9 @@ struct rw_feature_set {
     json_t *index; /* maps a name, also in the form of a model file, to its index; owned */
 };
 /* Reads a feature set in any form that the plugin returns or accepts: the response to GET
- * _ltr/_featureset/NAME, its member `_source`, a search response with a single hit, or the request
- * body that created it. Returns RW_ERR_FORMAT with "PATH: ...". */
+ * _ltr/_featureset/NAME, the response's member `_source`, a search response with a single hit, or
+ * the request body that created the set. RW_ERR_FORMAT: the file has a different form, or a name is
+ * missing or repeated; the message begins with the path. */
 int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_set *out);
 void rw_feature_set_release(struct rw_feature_set *set);
 const char *rw_feature_set_name(const struct rw_feature_set *set, uint32_t i);
@@ -270,11 +284,12 @@ const char *rw_feature_set_name(const struct rw_feature_set *set, uint32_t i);
 const char *rw_feature_set_find(const struct rw_feature_set *set, const char *name);
 
 /* ---- between models and ensembles (lower.c, ensemble.c) ---- */
-/* How to lower a model. base is the feature that gets the format's first id; -1: all ids stay. With
- * lossy, directions of missing values and feature names that the format cannot represent are
- * dropped. Such thresholds become the nearest possible ones. Each of the three causes a warning.
- * Without lossy, such models are refused. Models with other properties that the format cannot
- * represent are always refused. */
+/* How to lower a model. base is the feature that gets the format's first id; -1: all ids stay.
+ * lossy matters if the format cannot represent directions of missing values, feature names or
+ * thresholds of the model. If lossy is 1, these directions and names are dropped, and these
+ * thresholds become the nearest possible ones. Each of the three causes a warning. If lossy is 0,
+ * the model is refused. Models with other properties that the format cannot represent are always
+ * refused. */
 struct rw_lowering {
     int base, lossy;
     const struct rw_feature_set *set; /* for RW_NAMES_SET; NULL: names as for RW_NAMES_ALL */
@@ -284,26 +299,27 @@ struct rw_lowering {
     int of_features;
     const char *lossy_by; /* the name of `lossy` in hints; NULL: "--lossy" */
 };
-/* Lowers a model. The caller releases *out, even on failure. */
+/* Lowers a model. The caller releases *out (rw_ensemble_release), even on failure. */
 int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_model_format *format,
              const struct rw_lowering *how, struct rw_ensemble *out);
 /* Rewrites a model for a format whose readers send missing values where unlisted categories go.
- * *out is a model with equal scores, which the caller frees. It is NULL if no tree must be
- * rewritten. */
+ * *out is a model with equal scores, which the caller frees, or NULL if no tree must be rewritten.
+ */
 int rw_part_missing(struct rw_ctx *ctx, const struct rw_model *model,
                     const struct rw_model_format *format, struct rw_model **out);
-/* Returns 1 if the children of a lowered node are in reverse order. by_category: 1 if the node
- * lists categories, 0 if it has a threshold. */
+/* Returns 1 if the lowered node has the children of the tree's node in reverse order. by_category:
+ * 1 if the lowered node lists categories, 0 if it has a threshold. */
 int rw_is_swapped(const struct rw_model *model, const struct rw_tree *tree, int32_t node,
                   const struct rw_rules *rules, int by_category);
-/* Generates the name of a column without a name. */
+/* Writes the generated name of a column without a name, such as "f7", to `name`: [size]. */
 void rw_made_up_name(const struct rw_model_format *format, uint32_t column, char *name,
                      size_t size);
 /* Returns the name of the i-th column, from 0, or NULL if it has no name or a generated one. */
 const char *rw_ens_own_name(const struct rw_ensemble *ensemble,
                             const struct rw_model_format *format, uint32_t i);
-/* Makes a model from an ensemble that rw_ensemble_check has checked. base: as in struct
- * rw_lowering; path: for messages. Leaves are rounded to float, which a note reports. */
+/* Raises an ensemble that rw_ensemble_check has checked: makes a model. base: as in struct
+ * rw_lowering; path: for messages. Leaves and the base score are rounded to float; a note reports
+ * how many changed. A base score that is not 0 becomes a first tree of one leaf. */
 int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
              const struct rw_model_format *format, int base, const char *path,
              struct rw_model **out);
@@ -339,7 +355,7 @@ struct rw_visit {
      * next two numbers when `begin` is called for it. child is unused in a leaf. */
     int32_t number, child[2];
 };
-/* How to write a tree as nested nodes. */
+/* How to write a tree as nested texts. */
 struct rw_walk {
     /* Writes a leaf, or the text before the first child of a split. */
     void (*begin)(struct rw_put *put, const struct rw_visit *visit, const void *user);
@@ -366,11 +382,13 @@ static inline uint64_t rw_bits_at(const char *at, size_t n)
 int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 #define rw_refuse(source, ...) rw_refuse_line((source), 0, __VA_ARGS__)
-/* Stores the status of a call. Returns source->status. */
+/* Stores the status of a call in source->status if it is the first failure. Returns
+ * source->status. */
 int rw_keep(struct rw_source *source, int status);
 /* Fails with RW_ERR_MEMORY. Returns source->status. */
 int rw_source_no_memory(struct rw_source *source);
-/* Parses text [n]. Returns 0 if it is not one number in the range of a double. */
+/* Parses a number and returns 1; returns 0 if the text is not one number in the range of a double.
+ * text: [n]. */
 int rw_is_number(const char *text, size_t n, double *out);
 
 /* Allocates an array in the ensemble's arena, for parsers. Returns the status, which the source
@@ -384,13 +402,15 @@ int rw_is_number(const char *text, size_t n, double *out);
 /* Adds a tree of n_nodes leaves, all zero, with weight 1. The result is valid until the next tree
  * is added, and NULL after a failure. */
 struct rw_ens_tree *rw_add_tree(struct rw_source *source, int32_t n_nodes);
-/* Turns the leaf at an index into a split with two zeroed leaves. */
+/* Turns the leaf at index `at` into a split with two zeroed leaves. Returns source->status, as do
+ * the functions below that return int, except rw_by_number. */
 int rw_add_split(struct rw_source *source, struct rw_ens_tree *tree, int32_t at);
 /* Makes room for the names and flags of n columns, at most RW_MAX_FEATURE + 2. */
 int rw_set_columns(struct rw_source *source, uint64_t n);
 int rw_add_name(struct rw_source *source, uint32_t column, const char *name);
-/* Makes a column categorical, unless it is already: with number [n], ascending, or with word [n].
- * Both are copied, and the other argument is NULL. rw_set_columns must precede this call. */
+/* Makes a column categorical, unless it is already. Its categories are either numbers or words,
+ * which are copied; the other argument is NULL. number: [n], ascending; word: [n]. rw_set_columns
+ * must precede this call. */
 int rw_add_categories(struct rw_source *source, uint32_t column, const uint32_t *number,
                       const char *const *word, size_t n);
 /* Copies n ascending numbers to a node's list of categories. */
@@ -402,7 +422,8 @@ void rw_add_set(struct rw_source *source, struct rw_ens_node *node, const uint32
                 size_t n);
 void rw_sort_numbers(uint32_t *number, size_t n);
 int rw_by_number(const void *a, const void *b);
-/* Sorts records and removes duplicates. Returns the remaining number. */
+/* Sorts n records of `size` bytes and removes duplicates. Returns the number of records that
+ * remain. */
 size_t rw_sort_unique(void *all, size_t n, size_t size, int (*compare)(const void *, const void *));
 /* Reads a node from `from`, its JSON value or XML element, into `node`, which is zeroed except for
  * children of -1. Sets child to the values or elements of the children; both stay NULL for a
@@ -418,8 +439,8 @@ struct rw_ens_tree *rw_read_tree(struct rw_source *source, const void *root, rw_
 /* Parses the file as an object or an array without repeated keys. The caller owns it (json_decref).
  * Returns NULL after a failure. flags: further flags of jansson. */
 json_t *rw_json_load(struct rw_source *source, size_t flags);
-/* Parses text [n], a part of the file. If it is not JSON, fills *error and returns NULL, but does
- * not fail. error: may be NULL. */
+/* Parses a part of the file. If it is not JSON, fills *error and returns NULL, but source->status
+ * stays RW_OK. text: [n]; error: may be NULL. */
 json_t *rw_json_load_part(struct rw_source *source, const char *text, size_t n, size_t flags,
                           json_error_t *error);
 /* Parses Universal Binary JSON, in the subset that XGBoost writes and a little more. */
@@ -429,7 +450,7 @@ json_t *rw_ubjson_load(struct rw_source *source);
  * source->status: the member is missing or has another type. The result is then NULL or a value of
  * another type, both of which jansson's functions accept, or "" or 0. */
 json_t *rw_json_object(struct rw_source *source, const json_t *object, const char *name);
-/* n: the expected length; < 0: any length. */
+/* n: the expected length of the array; < 0: any length. */
 json_t *rw_json_array(struct rw_source *source, const json_t *object, const char *name, int64_t n);
 const char *rw_json_text(struct rw_source *source, const json_t *object, const char *name);
 int64_t rw_json_integer(struct rw_source *source, const json_t *object, const char *name,
@@ -444,12 +465,12 @@ int64_t rw_json_whole(struct rw_source *source, const json_t *value, const char 
                       int64_t least, int64_t most);
 /* Returns element i of an array, a number. name: of the array, for the message. */
 double rw_json_number_at(struct rw_source *source, const json_t *array, const char *name, size_t i);
-/* Returns 1 if text [n] is one of `words`, which are separated by blanks. */
+/* Returns 1 if the text is one of `words`, which are separated by single blanks. text: [n]. */
 int rw_is_among(const char *text, size_t n, const char *words);
 
-/* Returns the float from which a JSON number was written. jansson returns the nearest double. It
- * may be halfway between two floats although the text was not. The result is then the float whose
- * shortest decimal is that double. */
+/* Returns the float from which a JSON number was written. value: the double that jansson read, the
+ * nearest to the text. If this double is halfway between two floats, although the text was not, the
+ * result is the float whose shortest decimal reads as this double. */
 float rw_json_float(double value);
 
 /* An XML element, parsed by expat. A DOCTYPE is refused, so a file cannot define entities. */
@@ -463,8 +484,8 @@ struct rw_xml {
     uint64_t line; /* at which the element begins, from 1 */
 };
 
-/* Parses text [n], whose first line is line `line` of the file. Returns the root in the ensemble's
- * arena, or NULL after a failure. */
+/* Parses XML. text: [n], whose first line is line `line` of the file. Returns the root, which the
+ * ensemble's arena owns, or NULL after a failure. */
 struct rw_xml *rw_xml_parse(struct rw_source *source, const char *text, size_t n, uint64_t line);
 /* Parses the number in an element's text or attribute. */
 double rw_xml_number(struct rw_source *source, const struct rw_xml *element, const char *text);
@@ -478,19 +499,20 @@ struct rw_xml *rw_xml_child(const struct rw_xml *element, const char *name);
 
 /* ---- CatBoost's numbers (to_catboost.c, whose head explains the words) and reader
  * (catboost_read.c) ---- */
-/* RW_CATBOOST_CLASSES is the maximum number of sets in the statistic of an entry.
- * RW_CATBOOST_A_BUCKET is that of borders or values in one of CatBoost's buckets. */
+/* RW_CATBOOST_CLASSES: most sets in the statistic of an entry, as Rankwood writes it.
+ * RW_CATBOOST_A_BUCKET: most borders or values in one of CatBoost's buckets. */
 enum { RW_CATBOOST_CLASSES = 32, RW_CATBOOST_A_BUCKET = 254 };
-/* Hashes the word of a category. CatBoost treats whole numbers as words, their decimals. */
+/* Returns the hash of a category's word. CatBoost treats a whole number as the word that is its
+ * decimal. */
 uint32_t rw_catboost_hash(const char *word);
 /* Writes the identifier of an entry's statistic table, which is JSON and a key of ctr_data. */
 void rw_catboost_identifier(int64_t entry, char text[128]);
-/* Returns a category's key in the table of a statistic of its feature alone. The second function
- * inverts it and returns 0 for an invalid key. */
+/* Returns the key of the category with this hash in the table of a statistic of one feature. */
 uint64_t rw_catboost_key(uint32_t hash);
+/* Finds the hash of which this is the key. Returns 0 if the key is invalid. */
 int rw_catboost_hash_of_key(uint64_t key, uint32_t *hash);
 /* Writes a finite double as a decimal that CatBoost's reader and correct readers both parse as that
  * double. If the search finds no such decimal, writes the shortest that correct readers parse. */
 void rw_catboost_put_double(struct rw_put *put, double value);
-/* Implements the format's `parse`. */
+/* The `parse` of the format catboost. */
 int rw_catboost_parse(struct rw_source *source);

@@ -1,5 +1,5 @@
-/* Checks ensembles, applies the rules of other programs to values and thresholds, and converts an
- * ensemble to a model. */
+/* Checks ensembles (convert.h), applies the rules of other programs to values and thresholds, and
+ * raises an ensemble: makes a model from it. */
 #include <float.h>
 
 #include "base/exact.h"
@@ -30,7 +30,7 @@ struct numbering {
     int32_t *number; /* [n_nodes] the model's number of a split, ~ that of a leaf, or NOT_REACHED */
     int32_t *stack;  /* [n_nodes] indexes of the reached nodes, breadth first */
     int32_t n_leaves;
-    struct rw_arena *arena; /* owns these arrays */
+    struct rw_arena *arena; /* owns `number` and `stack` */
 };
 
 static int wrong(const struct numbering *c, int32_t at, const char *what)
@@ -93,7 +93,7 @@ static int number_nodes(struct numbering *c)
     RW_TRY(RW_ARENA_NEW(c->ctx, c->arena, c->stack, (size_t)tree->n_nodes));
     for (int32_t i = 0; i < tree->n_nodes; i++) {
         c->number[i] = i ? NOT_REACHED : 0;
-        /* unreachable nodes, too: all lists are read */
+        /* also in nodes that the root does not reach, since gather_categories reads all lists */
         if (tree->node[i].left >= 0 && tree->node[i].by_category)
             RW_TRY(check_listed(c, i));
     }
@@ -150,8 +150,7 @@ int rw_rules_left(const struct rw_rules *rules, const struct rw_ens_node *node, 
     double x = (double)value;
     if (node->by_category && isnan(x))
         return rules->missing_unlisted ? rules->listed_right : node->nan == RW_NAN_LEFT;
-    if (node->by_category) { /* LightGBM and XGBoost drop fractions; exported data has no fractions
-                              */
+    if (node->by_category) { /* LightGBM and XGBoost drop the fraction of x */
         const int is_one = x >= 0 && x <= (double)UINT32_MAX;
         return (is_one && rw_ens_lists(node, (uint32_t)x)) != rules->listed_right;
     }
@@ -212,9 +211,10 @@ const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node 
             return "sends 0 right, but larger values left (zero_as_missing)";
         *cut = *cut > below_band ? below_band : *cut;
     }
-    /* LightGBM reads all values of the band as 0, and writes no threshold inside it. An exported
-     * model may have such a threshold, which stays as it is. Only the value at the lower end, if it
-     * is the threshold, would go left in the model and right in LightGBM. */
+    /* LightGBM reads all values within RW_ZERO_BAND of 0 as 0, and writes no threshold in this
+     * band. A file that Rankwood exported may have a threshold in the band, which stays as it is.
+     * Only if the threshold is the lower end of the band, the value there would go left in the
+     * model and right in LightGBM. */
     if (rules->band_is_zero && *cut == -band)
         *cut = below_band;
     if (!isfinite(*cut))
@@ -469,7 +469,7 @@ static int raise_columns(struct raising *r, struct rw_model *model)
     int32_t last = RW_MAX_FEATURE;
     while (last >= 0 && !r->had[last])
         last--;
-    if (from->n_columns == 0) { /* without a count of columns: all up to the last used */
+    if (from->n_columns == 0) { /* without a number of columns: all up to the last used one */
         for (int32_t f = (int32_t)rw_column_feature(r->rules, r->base, r->rules->first_column);
              f <= last; f++)
             r->had[f] = 1;

@@ -89,8 +89,9 @@ static int has_feature_0(const struct rw_model *model)
     return 0;
 }
 
-/* Sets *base for struct rw_lowering, and logs it if it is chosen here. If features are found by
- * name in a feature set, their ids do not matter, and the base is 0, which excludes no id. */
+/* Sets *base for struct rw_lowering, and logs it if how->feature_base is RW_FEATURE_BASE_AUTO. If
+ * features are found by name in a feature set, their ids do not matter, and the base is 0, which
+ * excludes no id. */
 static int export_base(struct rw_ctx *ctx, const struct rw_model *model,
                        const struct rw_exchange *how, const struct rw_model_format *format,
                        int *base)
@@ -147,8 +148,8 @@ static int absent_matters(const struct rw_model *model)
     return 0;
 }
 
-/* Logs a note if the file cannot represent that the model reads absent features as missing, and a
- * score may depend on it. */
+/* Logs a note if the model reads absent features as missing, the format cannot represent this, and
+ * a score may depend on it. */
 static void note_absent_out(struct rw_ctx *ctx, const struct rw_model *model,
                             const struct rw_model_format *format)
 {
@@ -229,8 +230,9 @@ static int has_names(const struct rw_ensemble *ensemble, const struct rw_model_f
 }
 
 /* Sets how the training set of the model identified its features (model->columns and width). If
- * they were columns from 0 without names and the caller did not choose a base, a note states this
- * assumption. LETOR text counts from 1, and a model trained on such text may look the same. */
+ * this function assumes columns from 0 without names, and the caller chose no base, not even auto,
+ * a note states this assumption. LETOR text counts from 1, and the file of a model that was trained
+ * on such text may look the same. */
 static void set_columns(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
                         const struct rw_model_format *format, const struct rw_exchange *how,
                         int base, struct rw_model *model)
@@ -299,14 +301,16 @@ struct verifying {
     const struct rw_dataset *dataset;
     struct rw_verify_by *by; /* the result; in a thread, that of its documents */
     struct rw_dataset coded; /* the data with the codes of the model's trees */
-    /* [n_used] values [n_docs] of a categorical feature for the other side; NULL for others */
+    /* [n_used] a categorical feature's values for the other side: [n_docs]; NULL for a numerical
+     * feature */
     float **given_as;
     uint32_t n_used;
     uint32_t *used; /* [n_used] features that either side uses */
     /* Buffers with a slice per thread. In a thread, the pointers are to its slice. */
-    float *block[2];     /* [n_threads][n_used][BLOCK] for the model, and for the other side */
-    float *ours, *given; /* [n_threads][RW_FEATURE_IDS] one document's values, for each of them */
-    struct two *score;   /* [n_docs]; finally sorted within each query */
+    float *block[2];        /* [n_threads][n_used][BLOCK] for the model, and for the other side */
+    float *ours, *given;    /* [n_threads][RW_FEATURE_IDS] one document's values: `ours` for the
+                               model, `given` for the other side */
+    struct two *score;      /* [n_docs]; finally sorted within each query */
     struct rw_arena *arena; /* owns all arrays */
 };
 
@@ -528,8 +532,8 @@ static void score_doc(struct verifying *v, uint32_t doc)
 
 /* ---- pairs that change order ---- */
 
-/* Orders by our score, and equal ones by falling score of the other side, so that no pair among
- * them rises there. */
+/* Orders by the model's score, and documents with equal scores of the model by falling score of the
+ * other side, so that `rising` counts no pair of them. */
 static int by_ours_then_falling(const void *a, const void *b)
 {
     const struct two *x = a, *y = b;
@@ -538,8 +542,8 @@ static int by_ours_then_falling(const void *a, const void *b)
     return x->theirs > y->theirs ? -1 : x->theirs < y->theirs;
 }
 
-/* Sorts by the other side's score. Returns the number of pairs whose first document had a strictly
- * lower score of the other side before the sort. */
+/* Sorts by the other side's score. A pair rises if its first document, before the sort,
+ * has the lower score of the other side. Returns the number of rising pairs. */
 static uint64_t rising(struct two *all, struct two *scratch, size_t n)
 {
     if (n < 2)
@@ -738,8 +742,8 @@ static void put_index(struct rw_source *source, struct rw_feature_set *set, cons
         rw_source_no_memory(source);
 }
 
-/* Adds the name as a model stores it. Names of a table lose blanks and commas in a model
- * (dataset/names.h), but not in a feature set. */
+/* Also maps the name as a model stores it to feature i. Names of a table lose blanks and commas in
+ * a model (dataset/names.h), but not in a feature set. */
 static void put_model_name(struct rw_source *source, struct rw_feature_set *set, uint32_t i)
 {
     const char *known = rw_feature_set_name(set, i);

@@ -1,7 +1,7 @@
-/* Lowers models: makes the ensemble of a model, which has its trees in the terms of another
- * program's rules. A property that the format cannot represent exactly is named and refused, unless
- * struct rw_lowering allows dropping it. The end of this file rewrites trees for programs that
- * treat missing values as unlisted categories. */
+/* Lowers models: makes an ensemble, which has the model's trees in the terms of another program's
+ * rules (convert.h). A property that the format cannot represent exactly is named and refused,
+ * unless struct rw_lowering allows dropping it. The end of this file rewrites trees for programs
+ * that treat missing values as unlisted categories. */
 #include <stdarg.h>
 
 #include "convert/convert.h"
@@ -93,8 +93,8 @@ static int by_words(const struct rw_model_format *format, const struct rw_featur
     return format->categories == RW_SAYS_WORDS && word_not_number(format, of) != NULL;
 }
 
-/* Begins a message about a feature in general: returns the feature's name and `after`, or "" if the
- * message names the feature elsewhere. */
+/* Returns the beginning of a message about a split: the feature's name and `after`, or "" if
+ * refuse_split puts the feature's name before the message. */
 static const char *of_feature(const struct lowering *l, uint32_t feature, const char *after,
                               char text[RW_FEATURE_TEXT + 8])
 {
@@ -478,7 +478,8 @@ struct parting {
 };
 
 /* Returns 1 if the format's readers would send missing values to the wrong child: the split lists
- * categories as numbers, and unlisted categories go to the other child. */
+ * categories as numbers, and the model sends missing values and unlisted categories to different
+ * children. */
 static int conflicts(const struct parting *p, const struct rw_tree *tree, int32_t node)
 {
     if (!rw_tree_by_set(tree, node))
@@ -491,8 +492,9 @@ static int conflicts(const struct parting *p, const struct rw_tree *tree, int32_
     return lists_any && tree->missing_left[node] != unlisted_left && !by_words(p->format, of);
 }
 
-/* Returns whether a feature has a value at this place of the new tree, as far as added splits on
- * the path tell. feature: -1 to return ABSENT if any of them separated missing values to here. */
+/* Returns whether a feature has a value at this place of the new tree, as far as the added splits
+ * on the path tell. feature: -1: returns ABSENT if the path takes the right branch of any added
+ * split. */
 enum known { UNKNOWN, PRESENT, ABSENT };
 static enum known known_of(const struct parting *p, struct todo at, int64_t feature)
 {

@@ -22,7 +22,7 @@ void rw_pb_put_bytes(struct rw_put *put, uint32_t field, const void *bytes, size
 void rw_pb_put_text(struct rw_put *put, uint32_t field, const char *text);
 
 #define ONNX_DOMAIN "ai.onnx.ml"
-/* Field numbers of onnx.proto, with one or more lines per message. */
+/* Field numbers of onnx.proto: ONNX_<MESSAGE>_<FIELD>. */
 enum { ONNX_MODEL_IR = 1, ONNX_MODEL_PRODUCER = 2, ONNX_MODEL_GRAPH = 7, ONNX_MODEL_OPSET = 8 };
 enum { ONNX_OPSET_DOMAIN = 1, ONNX_OPSET_VERSION = 2 };
 enum { ONNX_GRAPH_NODE = 1, ONNX_GRAPH_NAME = 2, ONNX_GRAPH_INPUT = 11, ONNX_GRAPH_OUTPUT = 12 };
@@ -37,9 +37,11 @@ enum { ONNX_TENSOR_RAW = 9, ONNX_TENSOR_DOUBLES = 10 };
 enum { ONNX_VALUE_NAME = 1, ONNX_VALUE_TYPE = 2 };
 enum { ONNX_TYPE_TENSOR = 1, ONNX_TENSOR_TYPE_ELEMENT = 1, ONNX_TENSOR_TYPE_SHAPE = 2 };
 enum { ONNX_SHAPE_DIM = 1, ONNX_DIM_VALUE = 1, ONNX_DIM_NAME = 2 };
-/* Types of attributes with one value and with several, and of tensor elements. */
+/* Types of attributes with one value. */
 enum { ONNX_INT = 2, ONNX_STRING = 3, ONNX_TENSOR = 4 };
+/* Types of attributes with several values. */
 enum { ONNX_FLOATS = 6, ONNX_INTS = 7, ONNX_STRINGS = 8 };
+/* Types of tensor elements. */
 enum { ONNX_FLOAT32 = 1, ONNX_UINT8 = 2, ONNX_FLOAT64 = 11 };
 /* Modes of nodes, with TreeEnsemble's numbers. LEAF exists in TreeEnsembleRegressor only. */
 enum rw_onnx_mode {
@@ -57,9 +59,9 @@ static const char *const rw_onnx_words[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_
                                             "BRANCH_EQ",  "BRANCH_NEQ", NULL,         "LEAF"};
 
 /* The lists that attributes of both operators are read into and written from, named by meaning.
- * Those before TREE are of the whole model. Those from TREE on have an element per node, and those
- * from LEAF_TREE on an element per leaf. IGNORED attributes are hit rates, which do not change
- * scores. */
+ * Those before ONNX_TREE are of the whole model. Those from ONNX_TREE on have an element per node,
+ * and those from ONNX_LEAF_TREE to ONNX_LEAF_WEIGHT an element per leaf. ONNX_IGNORED is for hit
+ * rates, which do not change scores. */
 enum rw_onnx_list {
     ONNX_AGGREGATE,
     ONNX_POST,
@@ -107,6 +109,7 @@ struct rw_onnx {
     } list[ONNX_LISTS];
     struct rw_arena arena;
 };
+/* Appends a number to a list. */
 static inline int rw_onnx_add(struct rw_ctx *ctx, struct rw_onnx *onnx, enum rw_onnx_list to,
                               int64_t value)
 {
@@ -115,7 +118,7 @@ static inline int rw_onnx_add(struct rw_ctx *ctx, struct rw_onnx *onnx, enum rw_
     onnx->list[to].value[onnx->list[to].n++] = value;
     return RW_OK;
 }
-/* These functions are in onnx_read.c. rw_onnx_read reads the node into lists with the file's
- * numbers and order. rw_onnx_parse is the format's `parse`. */
+/* Reads the graph's node into lists, which keep the file's numbers and order. (onnx_read.c) */
 int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out);
+/* The `parse` of both formats. (onnx_read.c) */
 int rw_onnx_parse(struct rw_source *source);

@@ -314,7 +314,7 @@ int rw_onnx_read(struct rw_source *source, int five, struct rw_onnx *out)
 
 /* ---- checks ---- */
 
-enum { NONE = -1 }; /* no position in a tree yet; no further test */
+enum { NONE = -1 }; /* in `position`: the item is in no tree yet; in `next`: no further test */
 
 /* The state of making trees. The nodes and leaves of all trees are called items. They are numbered:
  * first all nodes, then the leaves of TreeEnsemble. The leaves of TreeEnsembleRegressor are

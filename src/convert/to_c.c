@@ -1,9 +1,9 @@
 /* Writes the model as C: one file without includes that defines double score(const float *x). It
  * consists of tables, because compilers accept them at any size, unlike nested ifs. Thresholds and
  * leaves are written as whole numbers times powers of two, which every C99 compiler reads exactly.
- * Categorical splits use a table of the categories that go left. If a feature has words as
- * categories, a second function, float category(unsigned feature, const char *word), returns the
- * value of x for a word, or -1 for an unknown word. */
+ * Categorical splits use a table of the categories that go left, which each split lists. If a
+ * feature has words as categories, a second function, float category(unsigned feature, const char
+ * *word), returns the value of x for a word, or -1 for an unknown word. */
 
 #include "convert/convert.h"
 

@@ -19,9 +19,9 @@
  * `Buckets` counts for each category its documents of each class. The written table has one class
  * for each listed set: 1 document if the set lists the category, else 0. The statistic (count + 0)
  * / (all counts + 1) is then above 0 for listed categories. It is 0 for others, and for categories
- * outside the table. The time to read a row grows with the number of classes. A categorical feature
- * therefore becomes several entries with at most RW_CATBOOST_CLASSES sets each. A missing value is
- * the empty text. */
+ * outside the table. The time to read a row of the table grows with the number of classes. A
+ * categorical feature therefore becomes several entries with at most RW_CATBOOST_CLASSES sets each.
+ * A missing value is the empty text. */
 
 #include "convert/convert.h"
 
@@ -38,8 +38,9 @@ struct word {
 /* A test. */
 struct split {
     const struct rw_ens_node *node; /* the first node with this test */
-    uint32_t entry; /* its feature_index, which counts numerical and categorical ones separately */
-    uint32_t class_of; /* of a set: its class in the entry's statistic */
+    uint32_t entry;    /* feature_index of its entry; numerical and categorical entries are counted
+                          separately */
+    uint32_t class_of; /* for a test of a set: its class in the entry's statistic */
 };
 struct writing {
     const struct rw_ensemble *ensemble;
@@ -93,7 +94,7 @@ static int by_question(const void *a, const void *b)
     const float at[2] = {(float)x->threshold, (float)y->threshold};
     int order = (int)kind_of(x) - (int)kind_of(y);
     order = order ? order : compare(x->column, y->column);
-    order = order ? order : lists_missing(x) - lists_missing(y); /* of floats: is NaN large? */
+    order = order ? order : lists_missing(x) - lists_missing(y); /* of a float: NaN goes right */
     if (order == 0 && !x->by_category)
         return (at[0] > at[1]) - (at[0] < at[1]);
     order = order ? order : compare(x->n_listed, y->n_listed);
@@ -282,7 +283,8 @@ static void put_tests(const struct writing *w, struct rw_put *put)
     put_words(w, put);
 }
 
-/* Writes the table of an entry: its n sets, by category. */
+/* Writes the table of an entry's statistic: for each category, its key and a count per set. set:
+ * [n] the entry's tests of sets. */
 static void put_table(const struct writing *w, const struct split *set, size_t n,
                       struct rw_put *put)
 {
@@ -581,8 +583,8 @@ uint32_t rw_catboost_hash(const char *word)
                                 : over_64(word, n));
 }
 
-/* Returns the factor by which CatBoost multiplies a hash, as an int, to make the key of a statistic
- * of one feature. */
+/* Returns the factor by which CatBoost multiplies a hash, read as an int, to make a key in the
+ * table of a statistic of one feature. */
 static uint64_t key_factor(void)
 {
     const uint64_t once = UINT64_C(0x4906ba494954cb65);

@@ -247,12 +247,12 @@ struct reading {
     struct rw_source *source;
     struct slice rest; /* the unread part of the file */
     int32_t number;    /* of the tree, from 1; 0 for the header */
-    char place[24];    /* room for the name of the block in messages */
+    char place[24];    /* room for the result of place() */
     /* The keys of the current block, ended by NULL, and their values. */
     const char *const *key;
     struct slice value[MOST_KEYS];
-    double *list[MOST_KEYS]; /* numbers of the current block that have been read */
-    struct rw_arena arena;   /* owns these numbers */
+    double *list[MOST_KEYS]; /* by key: the numbers that read_list has read; NULL: not read */
+    struct rw_arena arena;   /* owns these lists */
     int64_t n_sets;          /* num_cat: sets of categories in the current tree */
     const json_t *words;     /* lists of pandas_categorical, or NULL */
 };
@@ -407,7 +407,7 @@ static void read_words(struct reading *r, size_t list, uint32_t column)
 }
 
 /* Adds the categories of categorical columns, and their words if the file has them. is_one:
- * [n_columns] 1: the column's info is a list of categories; changed. */
+ * [n_columns] 1: the column's info is a list of categories; the array is changed. */
 static void read_categories(struct reading *r, unsigned char *is_one)
 {
     /* Marks columns with a list of words. If the file has such lists, these are all categorical

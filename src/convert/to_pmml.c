@@ -101,9 +101,9 @@ static void put_word(struct rw_put *put, const char *field, const char *word)
     rw_put_format(put, "%-s", word);
 }
 
-/* Writes the test of a categorical split that its left child has, or the opposite test, which its
- * right child has. A split without listed categories, which missing values leave to the left,
- * becomes a test for missing values. */
+/* Writes the test of a categorical split, as its left child has it, or, if is_left is 0, the
+ * opposite test, which its right child has. A split without listed categories, at which missing
+ * values go left, becomes a test for missing values. One at which they go right is refused. */
 static void put_set(struct rw_put *put, const struct writing *w, const struct rw_ens_node *split,
                     int is_left)
 {

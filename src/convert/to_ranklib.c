@@ -1,7 +1,7 @@
 /* The formats of RankLib and QuickRank, which share the XML of trees: <ensemble><tree id
- * weight><split>... RankLib's format begins with lines that start with ##. Only the first is
- * required: "## LambdaMART", or "## MART", which is read but not written. Elasticsearch and
- * OpenSearch LTR read it as "model/ranklib". QuickRank's format is
+ * weight><split>... RankLib's format begins with lines that start with ##. Only the first line
+ * is required: "## LambdaMART", or "## MART", which is read but not written. Elasticsearch and
+ * OpenSearch LTR read RankLib's format as "model/ranklib". QuickRank's format is
  * <ranker><info>...</info><ensemble>...</ensemble></ranker>. Values are floats, `value <=
  * threshold` goes left, ids start from 1, and absent features are 0. RankLib reads missing values
  * as 0, and adds leaves in float. QuickRank sends missing values right, and adds in double. */

@@ -2,8 +2,8 @@
  * written as JSON strings. A value goes left if it is at most threshold + 1e-6 (in float), so the
  * written threshold is the float that gives the model's threshold in this sum. A feature without a
  * value is 0, unless isNullSameAsZero is false (since Solr 9.2). Each node's `missing` then says
- * where a missing value goes. Both are written only if some node sends a missing value and 0 to
- * different children, so that other models load in every version. */
+ * where a missing value goes. isNullSameAsZero and `missing` are written only if some node sends a
+ * missing value and 0 to different children, so that other models load in every version. */
 
 #include "convert/convert.h"
 

@@ -28,9 +28,9 @@
 enum member {
     BASE_WEIGHT,
     CATEGORY,  /* the lists of all categorical splits, concatenated */
-    SET_NODE,  /* an element per categorical split, as have the next two: its node */
-    SET_BEGIN, /* the first element of its list */
-    SET_SIZE,  /* the length of its list */
+    SET_NODE,  /* an element per categorical split: its node */
+    SET_BEGIN, /* an element per categorical split: the index of its first category in CATEGORY */
+    SET_SIZE,  /* an element per categorical split: the number of its categories */
     DEFAULT,
     ID, /* the number of the tree, not an array */
     LEFT,

@@ -243,11 +243,11 @@ void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_di
 
 /* ---- evaluation ---- */
 
-/* A document of a query, for sorting ties: by falling id, or else by rising key. */
+/* A document of a query, for sorting ties: by falling id, or by rising key if `id` is NULL. */
 struct tied_doc {
-    uint32_t index;
-    float key;
-    const char *id; /* NULL: sort by key */
+    uint32_t index; /* in the query */
+    float key;      /* the label, or its negation to put higher labels first */
+    const char *id; /* NULL: sort by `key` */
 };
 
 static int by_tie_order(const void *a, const void *b)
@@ -259,8 +259,8 @@ static int by_tie_order(const void *a, const void *b)
 
 enum { ID_ROOM = 512 };
 
-/* Writes the order in which ties are broken, query by query. order: [n_docs], the document at
- * each index. */
+/* Writes the documents of each query in the order in which the program breaks ties. order:
+ * [n_docs], indices of documents in the data set. */
 static int order_ties(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                       enum rw_dialect_ties ties, uint32_t longest, uint32_t *order)
 {
@@ -316,7 +316,7 @@ struct job {
     struct rw_judgments judgments;
     struct rw_arena arena; /* owns the arrays below */
     uint32_t *order;       /* [n_docs]; NULL: input order */
-    double *scores;        /* [n_docs] in that order, rounded to float if the program does so */
+    double *scores;        /* [n_docs] in `order`, rounded to float if the program does so */
 };
 
 static void job_release(struct job *job)
@@ -373,8 +373,8 @@ static int prepare(struct rw_ctx *ctx, const struct rw_dialect *dialect,
     return RW_OK;
 }
 
-/* Adds 1 per empty query to the sum of a mean in which empty queries count 0 with their weights.
- * per_query: [n_queries] or NULL; gets `values`, and 1 for empty queries. */
+/* Adds 1 for each empty query to the sum of a mean. In the given mean, empty queries count 0, and
+ * their weights count. per_query: [n_queries] or NULL; gets `values`, and 1 for empty queries. */
 static void add_empty(const struct rw_judgments *judgments, double *per_query,
                       struct rw_metric_result *result, const double *values)
 {

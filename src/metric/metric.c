@@ -66,7 +66,7 @@ static const struct rw_metric_kind *find_kind(const char *name)
 }
 
 /* Finds the digits of a cutoff after a name, in any program's style (":top=10", "_cut_10",
- * "@10-"); "": no cutoff. */
+ * "@10-"). digits: written; "": there is no cutoff. */
 static void find_cut(const char *after_name, char digits[10])
 {
     const char *top = strstr(after_name, "top=");
@@ -104,7 +104,7 @@ static struct guess guess_metric(const char *text)
         guess.note = row->note;
     if (row && !row->ours)
         return guess;
-    const char *names[N_KINDS]; /* the nearest is suggested, as the message lists all anyway */
+    const char *names[N_KINDS]; /* the nearest is suggested, however different it is */
     for (int i = 0; i < N_KINDS; i++)
         names[i] = kinds[i].name;
     const struct rw_metric_kind *kind =
@@ -119,8 +119,8 @@ static struct guess guess_metric(const char *text)
     return guess;
 }
 
-/* Returns a hint for XGBoost's "ndcg@10-", which counts a query without a relevant document as
- * 0. */
+/* Returns a hint if the text ends in '-', else "". XGBoost's "ndcg@10-" counts a query without a
+ * relevant document as 0. */
 static const char *minus_hint(const char *text)
 {
     const size_t n = strlen(text);
@@ -157,7 +157,7 @@ static int parse_cut(struct rw_ctx *ctx, const char *text, const char *digits,
     return RW_OK;
 }
 
-/* Parses a decimal between 0 and 1 with at most 15 digits. */
+/* Parses a decimal between 0 and 1 with at most 15 digits after the point. */
 static int parse_persistence(struct rw_ctx *ctx, const char *text, const char *digits,
                              struct rw_metric *out)
 {
@@ -420,7 +420,7 @@ struct measure_job {
     const double *scores;
     enum rw_ties ties;
     int reversed;
-    double *room;   /* [threads][room_of] */
+    double *room;   /* [threads][room_of(longest)] */
     double *values; /* [n_queries] */
 };
 
@@ -474,8 +474,8 @@ static double measure_query(const struct measure_job *job, uint32_t q, double *r
 
 /* ---- the mean ---- */
 
-/* Returns the weight of a query's value before it is scaled to a whole number under 2^40. For
- * metrics by document, it is multiplied by the number of documents. */
+/* Returns the weight of a query's value, before weight_scale. For means over documents, it is the
+ * query's weight multiplied by its number of documents. */
 static double query_weight(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
                            uint32_t q)
 {
@@ -486,8 +486,8 @@ static double query_weight(const struct rw_metric_kind *kind, const struct rw_ju
 }
 
 /* Returns the factor by which weights are multiplied before they are rounded to integers, so that
- * the order of queries does not matter. It is 1 without weights. Otherwise it is the power of two
- * that brings the largest weight into [2^39, 2^40). */
+ * the order of queries does not matter. It is 1 without weights. Otherwise it is the power of two,
+ * at most 2^1023, that brings the largest weight into [2^39, 2^40). */
 static double weight_scale(const struct rw_metric_kind *kind, const struct rw_judgments *judgments)
 {
     const double largest = judgments->most_weight[kind->by_document != 0];
@@ -511,7 +511,8 @@ static double mean_of(const struct rw_metric_kind *kind, int128 sum, int128 weig
     return kind->root ? sqrt(mean) : mean;
 }
 
-/* Shifts as unsigned, because shifting a negative number is undefined. */
+/* Returns the number with these two halves. It shifts as unsigned, because shifting a negative
+ * number is undefined. */
 static int128 joined(int64_t high, uint64_t low)
 {
     return (int128)((uint128)(uint64_t)high << 64 | low);
@@ -565,8 +566,8 @@ static int add_up(struct rw_ctx *ctx, const struct rw_metric *metric,
     return RW_OK;
 }
 
-/* Adds the sums of all workers. Splits numbers into parts of 32 bits, so that adding them cannot
- * overflow. All workers call it. */
+/* Replaces the sums by those over all workers. Splits each number into parts of 32 bits, so that
+ * adding parts cannot overflow. All workers must call it. */
 static int add_workers(struct rw_ctx *ctx, struct sums *sums)
 {
     enum { PARTS = 4, BITS = 32 };
@@ -604,7 +605,7 @@ static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
     return RW_OK;
 }
 
-/* With fewer documents, starting a parallel loop costs more than it saves. */
+/* With fewer documents than this, starting a parallel loop costs more than it saves. */
 enum { PARALLEL_DOCS = 2048 };
 
 static int measure_queries(void *user, struct rw_share *share)
@@ -688,15 +689,15 @@ void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
 /* ---- gains ---- */
 
 enum {
-    MAX_TABLE = 65536, /* gains per file */
-    MAX_LINE = 256,    /* bytes per line of such a file */
+    MAX_TABLE = 65536, /* most gains of a file */
+    MAX_LINE = 256,    /* bytes of the buffer for a line of a file of gains */
     GAINS_CHUNK = 4096 /* documents per chunk of a thread */
 };
 
 /* With gains up to 2^31, every sum of a metric fits into 128 bits. */
 static const double max_gain = 2147483648.0;
 
-/* Parses a number from 0 to 2^31 that fills its line. `text` has no line end. */
+/* Parses a line with a number from 0 to 2^31. Returns 1 if it is valid. `text` has no line end. */
 static int parse_gain(const char *text, double *gain)
 {
     const char *begin = text + strspn(text, " \t");
@@ -862,8 +863,8 @@ static int by_falling_value(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Sorts values with few distinct ones, such as gains, by counting. If there are more, it returns
- * 0 and leaves the values as they are. */
+/* Sorts values, such as gains, by counting if at most MOST of them are distinct, and returns 1.
+ * Otherwise returns 0 and leaves the values as they are. */
 static int sort_few(double *values, uint32_t n)
 {
     enum { MOST = 16 };

@@ -1,13 +1,18 @@
 /* Terms of the whole library:
- *   query, document  a search query (q), and an item that is ranked for it (doc, a set's index).
+ *   query, document  a search query (q), and an item that is ranked for it. doc is the index of a
+ *                    document in its data set.
  *   feature, bin     a column of the data, and its values between two bin boundaries. The code is
  *                    the stored number of a bin. A tree splits at a threshold.
- *   node, leaf       parts of a tree. An engine keeps each node of the growing tree in a slot.
- *   label, gain      a relevance judgment, and its value for metrics.
+ *   node, leaf       parts of a tree. An engine keeps each node of the growing tree in a slot. (A
+ *                    slot of a scorer is something else: see model/scorer.h.)
+ *   label, gain      a relevance judgment, and its value for metrics. The gain of a split is the
+ *                    number by which splits are chosen; it rises as the split fits better.
  *   score            the output of a model. Rankings are by falling score, then by input order.
  *   lambda, hessian  first and second derivatives of the loss per document. A weight is a factor
  *                    that the user assigns to a document or a query.
- *   position         index in a ranking, from 0 (rank_hi, r). A document's index is doc_hi or i.
+ *   position         index in a ranking, from 0 (variables rank_hi, r). The index of a document in
+ *                    its query or data set is doc_hi or i. The side column of positions has the
+ *                    positions at which documents were displayed.
  *   n_x, x_bytes, x_ms   counts, sizes and durations. */
 
 /* Metrics of ranked queries. To add one:
@@ -16,32 +21,33 @@
  *     help of `metric` in params/params.def.
  * (3) Add its spelling and its definition to tests/unit/naive_metrics.h.
  * The command line, training on any engine, eval and the property tests read the table.
- * tests/recipes adds a metric in this way. A metric that GPUs compute is written as rw_<name>_of
- * below instead, and has the device DEVICE in its row.
+ * tests/recipes adds a metric in this way. To let GPUs compute the metric, write rw_<name>_of in
+ * this file instead of step (1), with the device DEVICE in its row.
  *
  * A query's value is summed in rank order in double. For the mean over queries, values are
  * rounded to multiples of 2^-40 and summed as integers, so the order of summation does not
  * change the result.
  *
- * Definitions:
- * `ndcg`, `dcg`: the ideal DCG has the same cutoff.
+ * Details in which programs differ (metrics.def defines each metric in a few words; k is the
+ * cutoff):
+ * `ndcg`: the ideal DCG has the same cutoff.
  * `map`: the sum of precisions at relevant documents is divided by min(relevant, k).
  * `p`: divided by k, even if the list is shorter.
  * `mrr`: 0 if the first relevant document is past the cutoff.
  * `err`: the reader stops with probability gain / (largest gain of the data set + 1).
- * `rbp`: without residual.
+ * `rbp`: the residual, what documents after the last one could add, is left out.
  * A query is empty if no document has a gain (ndcg, dcg, err) or is relevant (map, mrr, p,
  * recall, rbp). For all of these metrics alike, empty queries count 0 or 1 or are left out.
- * `rmse`, `logloss`: means over documents, independent of queries, so no query is empty. logloss
- * treats labels >= relevant as 1, and 1 / (1 + exp(-score)) as the probability.
+ * `rmse`, `logloss` (the losses): means over documents, independent of queries, so no query is
+ * empty. logloss treats labels >= relevant as 1, and 1 / (1 + exp(-score)) as the probability.
  * Query weights multiply the values of queries, and in the losses those of all their
  * documents. Document weights multiply documents in the losses. In other metrics, a query has
  * the mean weight of its documents.
  * Averaged ties: every metric is the exact mean over all orders within groups of equal scores,
  * in closed form. err takes n x min(n, k) steps for a group of n.
- * Separate judgments and runs (io/side_files.c): a ranking may leave out judged documents.
- * Ideals and numbers of relevant documents include them, and all other terms use the ranked
- * documents only. */
+ * Judgments and rankings in separate files (qrels and runs, io/side_files.c): a ranking may leave
+ * out judged documents. Ideals and numbers of relevant documents include them, and all other terms
+ * use the ranked documents only. */
 #pragma once
 
 #include <math.h>
@@ -72,8 +78,9 @@ struct rw_gain_rule {
 };
 
 /* Initialises the rule. spec: "exp", "linear", or a file with one gain from 0 to 2^31 per line,
- * for labels 0, 1, 2, and so on. "table 0 1 3" gives the gains directly, as a model stores them.
- * The caller releases the rule, unless it fails: RW_ERR_IO, RW_ERR_PARSE (file:line:column). */
+ * for labels 0, 1, 2, and so on, at most 65536. "table 0 1 3" gives the gains directly, as a model
+ * stores them. The caller releases the rule, unless the call fails. RW_ERR_IO: the file cannot be
+ * read. RW_ERR_PARSE: the gains are invalid; the message names the file. */
 int rw_gain_rule_init(struct rw_ctx *ctx, struct rw_gain_rule *rule, const char *spec);
 /* Returns in *out the spec that a model stores: `spec`, or for a file its gains as "table 0 1
  * 3", since models store no paths. The caller owns *out. */
@@ -136,10 +143,11 @@ struct rw_ranked_query {
      * the mean over all orders within such groups. NULL: the given order counts. */
     const uint32_t *tie_end;
     double *scratch; /* [n + 1] for use by the metric's function */
-    double max_gain; /* err: largest gain of the data set */
+    double max_gain; /* err: largest gain of the data set, or err_ceiling - 1 of a dialect */
 };
 
-/* Indices of the metrics that GPU kernels compute. */
+/* Which metric GPU kernels compute. The field of this type is RW_METRIC_HOST for each HOST row of
+ * metrics.def, and RW_METRIC_<name> for each DEVICE row. */
 enum rw_metric_device {
     RW_METRIC_HOST, /* computed by the host */
 #define RW_METRIC(name, device, ...) RW_METRIC_##name,
@@ -147,15 +155,17 @@ enum rw_metric_device {
 #undef RW_METRIC
 };
 
-struct rw_metric; /* a metric with its arguments: kind and cutoff */
+struct rw_metric; /* a kind of metric with its arguments */
+/* A row of metrics.def. */
 struct rw_metric_kind {
     const char *name;
+    /* uses_gain: 1: it uses gains. uses_relevance: 1: it distinguishes relevant documents. */
     int uses_gain, uses_relevance;
-    int uses_discount, uses_max_gain; /* which inputs rw_metrics_conventions mentions */
+    int uses_discount, uses_max_gain; /* 1: rw_metrics_conventions mentions this input */
     int lower_is_better;
     int by_document;  /* the mean is over documents and does not depend on their order */
     int root;         /* values are squares; the result is the root of their mean */
-    int ties_scratch; /* averaging over the orders of ties needs the scratch */
+    int ties_scratch; /* 1: averaging over the orders of ties needs rw_ranked_query.scratch */
     enum rw_metric_device device;
     /* what follows the name: nothing, "@k" or nothing, "@k", or ":P" */
     enum { RW_AT_NONE, RW_AT_OPTIONAL, RW_AT_REQUIRED, RW_AT_PERSISTENCE } at;
@@ -170,11 +180,12 @@ struct rw_metric {
     double persistence; /* rbp */
     double relevant;    /* label from which a document is relevant */
 };
-/* Parses a metric: a row's name, with "@k" or ":P" if the row allows it. `out->name` is the
- * canonical spelling. RW_ERR_ARGUMENT: unknown or malformed; the message suggests the nearest
- * metric. */
+/* Parses a metric: the name of a kind, with "@k" or ":P" if the kind's `at` allows it. `out->name`
+ * is the canonical spelling. RW_ERR_ARGUMENT: unknown or malformed; the message suggests the
+ * nearest metric. */
 int rw_metric_parse(struct rw_ctx *ctx, const char *text, double relevant, struct rw_metric *out);
-/* Parses up to RW_MAX_METRICS metrics, separated by commas. */
+/* Parses up to RW_MAX_METRICS metrics, separated by commas. RW_ERR_ARGUMENT: there are more, one is
+ * given twice, or as in rw_metric_parse. */
 int rw_metrics_parse(struct rw_ctx *ctx, const char *text, double relevant,
                      struct rw_metric out[RW_MAX_METRICS], int *n);
 
@@ -191,8 +202,8 @@ struct rw_judgments {
                        of the query's documents. */
     const double *doc_weight; /* [n_docs]; NULL: all 1; borrowed; for means over documents */
     double max_gain;          /* the largest gain; 0 if no metric uses gains */
-    double most_weight[2];    /* largest weight of a query, and largest weight times number of
-                                 documents */
+    double most_weight[2];    /* [0] the largest `weight`; [1] the largest `weight` x documents of
+                                 the query; 0 without weights */
     int leaves_out;   /* 1: a score of RW_UNRANKED means that the ranking leaves the document out */
     int is_shared;    /* 1: means are over all workers (rw_judgments_share) */
     uint32_t longest; /* documents of the longest query */
@@ -202,8 +213,8 @@ int rw_judgments_init(struct rw_ctx *ctx, struct rw_judgments *judgments,
                       const struct rw_dataset *dataset, const struct rw_gain_rule *gains,
                       int any_uses_gain);
 void rw_judgments_release(struct rw_judgments *judgments);
-/* Makes later means cover the queries of all workers, of which this one has a shard. All workers
- * call it, and then rw_metric_eval. */
+/* Makes later means cover the queries of all workers, each of which has a shard. All workers must
+ * call this function, and must then call rw_metric_eval for the same metrics. */
 int rw_judgments_share(struct rw_ctx *ctx, struct rw_judgments *judgments);
 
 /* Ranks a query. order: [n], written; order[r] is the index within the query of the document at
@@ -217,25 +228,25 @@ struct rw_metric_result {
      * documents */
     uint32_t n_counted, n_empty;
 };
-/* Computes one metric over a set in parallel and exactly.
+/* Computes one metric over a set in parallel. The result does not depend on the number of threads.
  * scores: [n_docs], finite. per_query: [n_queries] or NULL; the averaged values, or their roots
- * if the metric is a root, and NaN for queries that do not count. out->mean is a weighted mean,
+ * if kind->root is 1, and NaN for queries that do not count. out->mean is a weighted mean,
  * NaN if no query counts. Empty queries are left out (skip) or count 0 or 1, by `empty`.
- * `reversed` breaks ties by reversed input order, to measure their effect. RW_ERR_DATA: a value
- * is too large to average, as rmse of huge scores is. */
+ * reversed: 1: ties are in reversed input order, to measure their effect. RW_ERR_DATA: a value is
+ * too large to average, as rmse of huge scores is. */
 int rw_metric_eval(struct rw_ctx *ctx, const struct rw_metric *metric,
                    const struct rw_judgments *judgments, const double *scores, enum rw_empty empty,
                    enum rw_ties ties, int reversed, double *per_query,
                    struct rw_metric_result *out);
-/* Evaluates with ties in input order, and writes to *moved the change of the mean if that order
- * is reversed. For averaged ties, for means over documents, and if no query counts, *moved is
- * unchanged. moved: may be NULL. */
+/* Calls rw_metric_eval. With ties in input order, also writes to *moved by how much the mean
+ * changes if that order is reversed. With averaged ties, for means over documents, and if no query
+ * counts, *moved is unchanged. moved: may be NULL. */
 int rw_metric_eval_ties(struct rw_ctx *ctx, const struct rw_metric *metric,
                         const struct rw_judgments *judgments, const double *scores,
                         enum rw_empty empty, enum rw_ties ties, double *per_query,
                         struct rw_metric_result *out, double *moved);
 
-/* The metrics of a set that an engine computes by itself. */
+/* The metrics that an engine computes by itself for a data set. */
 struct rw_metric_plan {
     const struct rw_judgments *judgments;
     const struct rw_metric
@@ -244,15 +255,16 @@ struct rw_metric_plan {
     enum rw_empty empty;
     enum rw_ties ties;
 };
-/* Sums over the counted queries, 128 bits each: of value x weight in units of 2^-40, and of
- * weights. */
+/* Sums over the counted queries, 128 bits each: value is the sum of value x weight in units of
+ * 2^-40, and weight that of weights, which are whole numbers (rw_metric_weights). */
 struct rw_metric_sums {
     uint64_t value_lo;
     int64_t value_hi;
     uint64_t weight_lo;
     int64_t weight_hi;
 };
-/* Writes the queries' weights as whole numbers. weights: [n_queries]. */
+/* Writes the queries' weights, scaled and rounded to whole numbers. For means over documents, each
+ * weight is multiplied by the query's number of documents. weights: [n_queries], written. */
 void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judgments *judgments,
                        int64_t *weights);
 /* Returns the mean that rw_metric_eval would return for these sums. */
@@ -260,8 +272,8 @@ double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_
 
 /* Writes a line of conventions, for example "gain 2^l - 1, discount 1/log2(1 + rank), queries
  * without a relevant document left out". It mentions only conventions that affect one of the
- * metrics. gains: may be NULL if no metric
- * uses them. is_qrels: the judgments come from a separate file. */
+ * metrics. gains: may be NULL if no metric uses them. is_qrels: 1: the judgments are from a
+ * separate file. */
 void rw_metrics_conventions(const struct rw_metric *metrics, int n_metrics,
                             const struct rw_gain_rule *gains, enum rw_empty empty,
                             enum rw_ties ties, int is_qrels, char *buffer, size_t size);
@@ -282,7 +294,7 @@ RW_HD uint32_t rw_metric_top(const struct rw_metric *metric, uint32_t n)
 {
     return metric->at && metric->at < n ? metric->at : n;
 }
-/* Returns the end of the tied group that starts at `begin`; the mean is over its orders. */
+/* Returns the end of the tied group that starts at `begin`; begin + 1 unless ties are averaged. */
 RW_HD uint32_t rw_group_end(const struct rw_ranked_query *query, uint32_t begin)
 {
     return query->tie_end ? query->tie_end[begin] : begin + 1;
@@ -295,8 +307,9 @@ RW_HD uint32_t rw_group_end(const struct rw_ranked_query *query, uint32_t begin)
 /* ---- values of metrics for one ranked query, shared by the host and devices ---- */
 
 /* metric.c and the kernels call these functions as listed in metrics.def. DCG and NDCG are those of
- * Jarvelin and Kekalainen 2002, with the discount of Burges et al. 2005. The other metrics, except
- * err, only distinguish relevant documents (label >= L) from others.
+ * Jarvelin and Kekalainen 2002, with the discount of Burges et al. 2005. map, mrr, p, recall, rbp
+ * and logloss only distinguish relevant documents (label >= metric->relevant) from others. The
+ * functions rw_<name>_of, except those of the losses, return NaN if the query is empty.
  *
  * With averaged ties, each function returns the exact mean over all orders within each group of
  * equal scores. The comments call such a group [begin, end), with n documents, m of them relevant.
@@ -427,8 +440,8 @@ RW_HD uint32_t rw_map_divisor(const struct rw_metric *metric, const struct rw_ra
 }
 
 /* Average precision divided by min(relevant, k), so that a perfect list has 1. In a tied group,
- * the document at index j is relevant with probability m/n. It then expects j (m-1)/(n-1)
- * relevant documents of the group above it. */
+ * the document at index j is relevant with probability m/n. If it is relevant, the expected number
+ * of relevant documents of the group above it is j (m-1)/(n-1). */
 RW_HD double rw_map_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     const uint32_t n_relevant = rw_count_all_relevant(metric, query);
@@ -473,9 +486,9 @@ RW_HD double rw_mrr_of(const struct rw_metric *metric, const struct rw_ranked_qu
 
 /* Writes to scratch[j], j = 0 .. most, the mean over all orders of the group of the product of
  * (1 - R) over its first j documents, where R is the probability to stop at a document (rw_err_of).
- * It adds documents to the group one by one. A document
- * added to i others is among the first j of i + 1 with probability j / (i + 1). All terms are
- * positive, so there is no cancellation. It takes n x most steps. */
+ * It adds documents to the group one by one. A document added to i others is among the first j of
+ * i + 1 with probability j / (i + 1). No term is negative, so there is no cancellation. It takes
+ * n x most steps. */
 RW_HD void rw_mean_products(const struct rw_ranked_query *query, uint32_t begin, uint32_t end,
                             uint32_t most)
 {
@@ -520,7 +533,7 @@ RW_HD double rw_err_of(const struct rw_metric *metric, const struct rw_ranked_qu
 
 /* ---- losses ---- */
 
-/* Losses of one document. */
+/* Returns the squared error of one document. */
 RW_HD double rw_squared_error(double score, double label)
 {
     return (score - label) * (score - label);
@@ -536,7 +549,8 @@ RW_HD double rw_log_loss(double score, double label, double relevant)
     return (wrong > 0.0 ? wrong : 0.0) + rw_log2(1.0 + small) * 0.6931471805599453;
 }
 
-/* Returns the mean over the query's documents, weighted if they have weights. */
+/* Returns the mean squared error over the query's documents, weighted if they have weights, or NaN
+ * if the weights add up to 0. The root is taken of the mean over all queries. */
 RW_HD double rw_rmse_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     (void)metric;
@@ -549,6 +563,7 @@ RW_HD double rw_rmse_of(const struct rw_metric *metric, const struct rw_ranked_q
     return weights > 0.0 ? sum / weights : (double)NAN;
 }
 
+/* Returns the mean of rw_log_loss in the same way. */
 RW_HD double rw_logloss_of(const struct rw_metric *metric, const struct rw_ranked_query *query)
 {
     double sum = 0.0, weights = 0.0;
@@ -562,28 +577,27 @@ RW_HD double rw_logloss_of(const struct rw_metric *metric, const struct rw_ranke
 
 /* ---- the mean over queries ---- */
 
-/* Values are summed as integers in units of 2^-40; this is 1 / unit. */
+/* Values are summed as integers in units of 2^-40. This is 2^40. */
 #define RW_METRIC_UNIT 1099511627776.0
 /* From 2^80 on, a value is too large to average: it would be 2^120 units. */
 #define RW_METRIC_MOST 1208925819614629174706176.0
 
-/* Rounds to the nearest integer, ties to even: after adding 1.5 x 2^52, a double has no
- * fraction. */
+/* Rounds to the nearest integer, ties to even: after adding 1.5 x 2^52, a double has no fraction.
+ * Returns numbers beyond +-2^51 as they are. */
 RW_HD double rw_to_whole(double x)
 {
     if (x < -2251799813685248.0 || x > 2251799813685248.0)
-        return x; /* from 2^51 on the sum would not fit; such values have at most one binary digit
-                     after the point */
+        return x; /* the sum would exceed 2^53; x has at most one binary digit after the point */
     return (x + 6755399441055744.0) - 6755399441055744.0;
 }
 
 /* ---- dialects: metrics as other programs print them ---- */
 
-/* Each program is a row of the table in dialect.c. The row defines how the program reads scores and
- * which labels it accepts. For each metric, it has the program's treatment of ties, gains, cutoffs,
- * weights and queries without a relevant document. To add a program: add a row in dialect.c, a
- * function in tests/peers/dialect_peers.py that runs the program, and the name in
- * docs/rankwood.1.in. */
+/* Each program is a row of the table in dialect.c. The row defines how the program reads scores,
+ * whether labels must be whole numbers, and which gains its user may choose. For each metric, it
+ * has the program's treatment of ties, gains, cutoffs, weights and queries without a relevant
+ * document, and the largest label. To add a program: add a row in dialect.c, a function in
+ * tests/peers/dialect_peers.py that runs the program, and the name in docs/rankwood.1.in. */
 
 /* How a program orders documents of equal scores. */
 enum rw_dialect_ties {
@@ -605,10 +619,10 @@ enum rw_dialect_weights {
 /* A metric of a program. Fields that a row leaves out are 0. */
 struct rw_dialect_metric {
     const char *name;   /* Rankwood's name: "ndcg" */
-    const char *theirs; /* the program's name, followed by the cutoff: "NDCG:top="; NULL: the same
-                           as ours */
+    const char *theirs; /* the program's name, with the text that precedes the cutoff: "NDCG:top=",
+                           "pre" (before '@'); NULL: the same as `name` */
     enum rw_dialect_cut cut;
-    uint32_t whole_at; /* default cutoff; 0: the whole list */
+    uint32_t whole_at; /* cutoff if the user gives none; 0: the whole list */
     enum rw_empty empty;
     enum rw_dialect_ties ties;
     enum rw_dialect_weights weights;
@@ -662,7 +676,8 @@ void rw_dialect_conventions(const struct rw_dialect *dialect, const struct rw_di
                             const char *label_gain, uint32_t at, const struct rw_dataset *dataset,
                             char *buffer, size_t size);
 
-/* Writes a document's id as predict --trec does: the id in its comment, or the query's id, '-'
- * and its number in the query from 1. index: in the query, from 0. */
+/* Writes a document's id as predict --trec does: the id in the document's comment, or else the
+ * query's id, '-' and the document's number in the query, from 1. index: the document's index in
+ * the query, from 0. */
 void rw_dialect_doc_id(const struct rw_dataset *dataset, uint32_t query, uint32_t index,
                        char *buffer, size_t size);

@@ -1,6 +1,7 @@
-/* Scores data sets, on the CPU by walking down the trees or with the packed model, or on a GPU.
- * It estimates the time of each way and chooses the fastest. Also scores lines that are being read,
- * checks rows for infinite values, and formats scores and leaves as text. */
+/* Scores data sets: on the CPU by walking down the trees or with the packed model, or on a GPU.
+ * The time of each way is estimated, and the fastest is chosen, unless the caller names a device.
+ * Also has the plain walks, scores lines that are being read, checks rows for infinite values, and
+ * writes scores and leaves as text. */
 #include "model/scorer.h"
 
 #include <string.h>
@@ -8,12 +9,12 @@
 #include "dataset/dataset.h"
 #include "model/model_text.h"
 
-/* Nanoseconds of one thread of a server of 2023. A node takes 1.3 to 3: more in models that are
- * larger than the caches or have unpredictable splits. */
+/* Nanoseconds of one thread of a server of 2023. A node takes 1.3 to 3 ns, and most in models that
+ * are larger than the caches or have unpredictable splits. */
 #define WALK_STEP_NS  2.0 /* per node that a document passes */
 #define WALK_VALUE_NS 1.0 /* per value of a document that is gathered */
 
-/* The speed of each further thread compared with the first. */
+/* The speed of each thread after the first, as a share of the first thread's. */
 #define CPU_THREAD 0.8
 /* Milliseconds to start a GPU's driver and to allocate memory. */
 #define GPU_OPEN_MS 500.0
@@ -82,7 +83,7 @@ int rw_predict(struct rw_ctx *ctx, const struct rw_model *model, const struct rw
 
 /* ---- a device ---- */
 
-/* Opens the device. *out is NULL for the CPU. */
+/* Opens a device by its name, such as cuda:1. *out is NULL for "cpu". */
 static int open_device(struct rw_ctx *ctx, const struct rw_scorer *scorer, const char *device,
                        struct rw_device_scorer **out)
 {
@@ -251,10 +252,11 @@ int rw_packed_scores(struct rw_ctx *ctx, const struct rw_packed *packed,
     return rw_packed_run(ctx, &job, dataset->n_docs, scores);
 }
 
-/* Reads some lines of a struct rw_run feature by feature, so that the lines stay in the first-level
- * cache. feature: [n] those of the run; line: [n_docs][n] values. value: [n_used][RW_PACKED_DOCS],
- * in which the first n_docs values of a slot are set if the run has the feature. Features ascend in
- * both, and no slot is for a set of categories. */
+/* Reads n_docs lines of a struct rw_run (lines with the same features) feature by feature, so that
+ * the lines stay in the first-level cache. feature: [n] feature ids of the run; line: [n_docs][n]
+ * values. value: [n_used][RW_PACKED_DOCS], in which the first n_docs values of a slot are set if
+ * the run has the feature. Ids ascend in `feature` and in flat->feature, and no slot is for a set
+ * of categories. */
 static void transpose_run(const struct rw_flat *flat, const uint16_t *feature, uint32_t n,
                           const float *line, uint32_t n_docs, float *value)
 {

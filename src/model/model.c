@@ -1,5 +1,5 @@
-/* Functions for models and their trees (model/model.h): memory, the checks that every model passes
- * after it was read or made, calibrations, uses of features, and the check whether data fits. */
+/* Functions for models and their trees (model/model.h): memory, checks of models and trees, the map
+ * of scores to probabilities (the calibration), uses of features, and whether data fits a model. */
 #include "model/model.h"
 
 #include <math.h>
@@ -589,8 +589,8 @@ int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree, const char *wh
         RW_TRY(reach(ctx, tree, where, i, tree->left[i], "left", seen, leaf_seen));
         RW_TRY(reach(ctx, tree, where, i, tree->right[i], "right", seen, leaf_seen));
     }
-    /* No leaf was reached twice. All were reached, because there are as many children as there are
-     * leaves and nodes without the root. */
+    /* No node or leaf was reached twice. All leaves were reached, because the children are as many
+     * as the leaves and the nodes without the root. */
     for (int32_t i = 0; i < tree->n_leaves; i++)
         RW_TRY(check_leaf(ctx, tree, where, i));
     return RW_OK;

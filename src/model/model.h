@@ -42,19 +42,20 @@ RW_HD int32_t rw_walk(const struct rw_walk_node *nodes, int32_t root, const floa
  * are numbered in the order in which splits, one at a time, create them, left before right. */
 struct rw_tree {
     int32_t n_leaves; /* >= 1; internal nodes: n_leaves - 1 */
-    /* All arrays are owned. Those up to `leaf` share one allocation. left, right: [n_leaves - 1]
-     * children. */
+    /* All arrays are owned. Those up to `leaf` share one allocation.
+     * left, right: [n_leaves - 1] children of each node. */
     int32_t *left, *right;
     uint32_t *feature;     /* [n_leaves - 1] feature ids of the data */
     float *cut;            /* [n_leaves - 1] thresholds: left when value <= cut */
-    uint8_t *missing_left; /* [n_leaves - 1] */
-    double *gain;          /* [n_leaves - 1] */
+    uint8_t *missing_left; /* [n_leaves - 1] 1: missing values go left; 0: right */
+    double *gain;          /* [n_leaves - 1] gains of the splits */
     float *leaf;           /* [n_leaves] values */
-    /* Categorical splits: both arrays, or both NULL. */
+    /* For categorical splits. Both arrays exist, or both are NULL. */
     uint8_t *by_set; /* [n_leaves - 1] 1: left when the category's code is in `set`; `cut` is 0 */
     struct rw_code_set *set; /* [n_leaves - 1] empty for nodes with thresholds */
-    /* Covers: both arrays, or both NULL. Trained and refitted trees with a split have them.
-     * Trees from models of version 1 to 5, or from formats without covers, lack them.
+    /* Covers: the number of documents of each leaf in training, and the sum of their hessians. Both
+     * arrays exist, or both are NULL. Trained and refitted trees with a split have covers. Trees
+     * from models of version 1 to 5, or from formats without covers, lack them.
      *
      * docs: [n_leaves] the sampled documents of the leaf, a whole number. In an imported tree it is
      * the other program's cover: LightGBM's count, XGBoost's sum of hessians, or CatBoost's sum of
@@ -74,16 +75,16 @@ int rw_tree_add_covers(struct rw_ctx *ctx, struct rw_tree *tree);
 void rw_tree_release(struct rw_tree *tree);
 int rw_tree_copy(struct rw_ctx *ctx, const struct rw_tree *from, struct rw_tree *to);
 /* Checks the tree. Children must be in range and follow their parents, and the root must reach
- * each node and leaf exactly once. Thresholds, gains, leaves and covers must be finite, and covers
- * not negative. Feature ids must be in range. RW_ERR_FORMAT: it is invalid; the message begins with
- * `where` and names the reason. */
+ * each node and leaf exactly once. Thresholds, gains, leaves and covers must be finite, covers must
+ * not be negative, and docs at most RW_MOST_COVER_DOCS. Feature ids must be in range.
+ * RW_ERR_FORMAT: the tree is invalid; the message begins with `where` and names the reason. */
 int rw_tree_check(struct rw_ctx *ctx, const struct rw_tree *tree, const char *where);
 
 /* Maximum of `docs`, 2^53. A leaf's documents are then exact, and no sum of them is infinite. */
 #define RW_MOST_COVER_DOCS 9007199254740992.0
 
-/* Returns 1 if the tree has covers of more than 0 documents in total. A tree of one leaf needs
- * none, so that it always has. */
+/* Returns 1 if the tree has covers of more than 0 documents in total, or only one leaf, which needs
+ * no covers. */
 static inline int rw_tree_has_covers(const struct rw_tree *tree)
 {
     double sum = tree->n_leaves == 1;
@@ -98,7 +99,8 @@ static inline int rw_tree_by_set(const struct rw_tree *tree, int32_t node)
     return tree->by_set && tree->by_set[node];
 }
 
-/* Returns 1 if the document goes left at the node. value: as in rw_tree_leaf. */
+/* Returns 1 if the document goes left at the node. value: of the node's feature, as in
+ * rw_tree_leaf. */
 static inline int rw_tree_goes_left(const struct rw_tree *tree, int32_t node, float value)
 {
     if (value != value)
@@ -139,31 +141,33 @@ struct rw_score_map {
 };
 
 void rw_score_map_release(struct rw_score_map *map);
-/* Called when a model with other scores is derived from the model of this map, and gets no map.
- * Logs a note if there was a map. */
+/* Logs a note that the map was dropped, if there is one. For callers that make a model with
+ * different scores from the model of this map. */
 void rw_score_map_leave_out(struct rw_ctx *ctx, const struct rw_score_map *map);
 int rw_score_map_copy(struct rw_ctx *ctx, const struct rw_score_map *from, struct rw_score_map *to);
 
 /* Returns 1 / (1 + exp(-x)). It uses the project's exponential, so results are identical
  * everywhere. */
 double rw_sigmoid(double x);
-/* Returns the probability of a score; NaN without a map. Isotonic maps never fall, because each
- * operation and its rounding are monotone. */
+/* Returns the probability of a score; NaN without a map, or if the score is NaN. With an isotonic
+ * map, the result never falls as the score rises, because each operation and its rounding are
+ * monotone. */
 double rw_score_map_of(const struct rw_score_map *map, double score);
 
 enum {
     RW_MODEL_MAX_PARAMS = 1000, /* per training; limited because they are compared pairwise */
-    RW_MODEL_MAX_RUNS = 1000    /* trainings before the last */
+    RW_MODEL_MAX_RUNS = 1000    /* most trainings before the last */
 };
 
 /* The parameters of one training. */
 struct rw_model_params {
     int32_t n;
-    struct rw_run_param *param; /* [n] in params.def's order; owned, with the texts */
+    struct rw_run_param *param; /* [n] names and values, in params.def's order at the time of the
+                                   training; owned, as are the texts */
 };
-/* A training that a later one continued. */
+/* A training that a later training continued (parameter `init`). */
 struct rw_model_run {
-    int32_t n_trees; /* number of trees that it added */
+    int32_t n_trees; /* number of trees that this training added */
     struct rw_model_params params;
 };
 
@@ -171,25 +175,26 @@ struct rw_model {
     int32_t n_trees;
     struct rw_tree *tree;          /* [n_trees]; owned */
     int32_t best_round;            /* n_trees if early stopping chose the trees; else 0 */
-    int32_t empty_rounds;          /* rounds after the last tree in which no tree could be split */
+    int32_t empty_rounds;          /* rounds after the last tree in which no split was found */
     int is_interrupted;            /* the caller ended training early */
     int absent_missing;            /* meaning of an absent feature; 0: the value 0, 1: missing */
     struct rw_model_params params; /* of the last training */
     int32_t n_earlier;
     struct rw_model_run *earlier; /* [n_earlier] earlier trainings, in order; owned */
     enum rw_columns_kind columns; /* how the training set identified its features */
-    uint32_t width;               /* its number of columns if they were numbered or named; else 0 */
+    uint32_t width;               /* columns of the training set if they were numbered or named,
+                                     else 0 */
     uint32_t n_features;
     uint32_t *feature; /* [n_features] feature ids of the training set, ascending; owned */
     int32_t n_names;
     struct rw_feature_name *name;    /* [n_names] by ascending id; owned */
     struct rw_categories categories; /* vocabularies of the categorical features; owned */
-    /* Metrics of all rounds that ran, also of those after the best round. */
+    /* Metrics of all rounds that ran, also of rounds after the best one. */
     int32_t n_metrics, n_rounds_run;
     char **metric_name;   /* [n_metrics] such as "valid1 ndcg@10"; owned */
     double *metric_value; /* [n_rounds_run][n_metrics]; owned */
-    /* Valid only for the sum of exactly these trees. Functions that make a model with other trees
-     * from this one leave it out. */
+    /* The map is valid only for the sum of exactly these trees. Functions that make a model with
+     * other trees from this model leave the map out. */
     struct rw_score_map map;
 };
 
@@ -197,9 +202,9 @@ struct rw_model {
 int rw_model_new(struct rw_ctx *ctx, struct rw_model **out);
 /* Copies a model by printing and parsing it: equal models have equal texts. */
 int rw_model_copy(struct rw_ctx *ctx, const struct rw_model *from, struct rw_model **out);
-/* Makes a model of the trees t for which keep[t] is set, [n_trees], or of all of them (NULL). It
- * drops the metrics and the best round, which belong to a training, and the map of scores. `out`
- * must not be freed, since its parts belong to `from` or to the arena. */
+/* Makes a model of the trees t for which keep[t] is not 0, or of all trees if keep is NULL. keep:
+ * [n_trees]. The new model has no metrics and no best round, which belong to a training, and no map
+ * of scores. `out` must not be freed, since its parts belong to `from` or to the arena. */
 int rw_model_some(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
                   struct rw_arena *arena, struct rw_model *out);
 /* Makes the model of rw_model_some as a separate copy that the caller owns. */
@@ -215,17 +220,19 @@ int rw_model_params_copy(struct rw_ctx *ctx, const struct rw_model_params *from,
                          struct rw_model_params *to);
 void rw_model_params_release(struct rw_model_params *params);
 
-/* Checks the whole model. Every tree must be valid, and split categorical features by sets and
- * other features by thresholds. Ids and vocabularies must ascend, names must not be empty, and
- * parameters must read back as they are. Writers check before they write; readers only produce such
- * models. RW_ERR_FORMAT: it is invalid; the message names the reason. */
+/* Checks the whole model. Every tree must be valid (rw_tree_check), and split categorical features
+ * by sets of the vocabulary's codes, and other features by thresholds. Ids and vocabularies must
+ * ascend, ids be below `width` unless it is 0, and names not be empty. Parameters must read back as
+ * they are. The best round and the trees of earlier trainings must not exceed n_trees. Writers
+ * check before they write; readers only produce such models. RW_ERR_FORMAT: it is invalid; the
+ * message names the reason. */
 int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model);
 
-/* Returns the largest feature id of a split plus 1. */
+/* Returns the largest feature id of a split plus 1; 0 if the model has no splits. */
 uint32_t rw_model_n_ids(const struct rw_model *model);
-/* Returns rw_model_n_ids, or RW_ERR_MEMORY. *out: [rw_model_n_ids] splits and gains by feature id;
- * `feature` and `name` are not set. The caller owns it (rw_mem_free). Gains are added in the order
- * of trees and nodes, so the sums are identical everywhere. */
+/* Returns rw_model_n_ids, or RW_ERR_MEMORY. *out: [rw_model_n_ids] number of splits and sum of
+ * their gains by feature id; `feature` and `name` are not set. The caller owns *out (rw_mem_free).
+ * Gains are added in the order of trees and nodes, so the sums are identical everywhere. */
 int rw_model_uses(struct rw_ctx *ctx, const struct rw_model *model, struct rw_feature_use **out);
 
 /* Returns the value of an absent feature: 0, or NaN for missing. */
@@ -245,8 +252,8 @@ struct rw_column_rule {
     const char *of; /* for messages: "the model" */
     enum rw_columns_kind kind;
     uint32_t width;    /* as in struct rw_model */
-    uint32_t n_ids;    /* largest id of its training set plus 1 */
-    uint32_t n_needed; /* largest id that a tree needs plus 1 */
+    uint32_t n_ids;    /* largest feature id of the training set plus 1; 0: it has no features */
+    uint32_t n_needed; /* largest feature id of a split plus 1 */
 };
 /* The properties of data that the rule checks. */
 struct rw_column_view {

@@ -1,5 +1,6 @@
-/* Functions of rankwood.h that inspect and write models: properties, copies, trees as text, checks
- * of data against a model, the warning about features that the data lacks, and model files. */
+/* Functions of rankwood.h and model.h that inspect, copy and write models: properties, copies,
+ * trees as text and model files (model_text.c reads them). Also checks data against a model, and
+ * warns about features that no document has. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +88,7 @@ int rw_model_some(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t
             out->earlier[k] =
                 (struct rw_model_run){out->n_trees - n_before, from->earlier[k].params};
     }
-    /* these rounds only follow the last tree if it is still there */
+    /* empty rounds follow the last tree, so they are dropped if any tree is */
     out->empty_rounds = out->n_trees == from->n_trees ? from->empty_rounds : 0;
     return RW_OK;
 }
@@ -116,9 +117,9 @@ int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8
 /* The destination of text: a file, or a buffer that truncates it. Control characters become '?'. */
 struct sink {
     FILE *file;     /* NULL: the buffer */
-    int dot;        /* 1: a quoted label of dot in `file`, in which '"' and '\\' need a backslash */
+    int dot;        /* 1: a quoted label of Graphviz dot, in which '"' and '\\' need a backslash */
     char *at;       /* [room] the buffer */
-    size_t room, n; /* n: bytes of the whole text so far */
+    size_t room, n; /* n: bytes of the whole text so far, without added backslashes */
 };
 
 static void put(struct sink *to, const char *text)
@@ -309,7 +310,7 @@ int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, in
 
 /* For rw_model_warn_lacking. With fewer than FEW_DOCS documents, an absent feature is not
  * suspicious. A feature with a smaller share of the gain of all trees than `matters` is not
- * reported. */
+ * reported. If the gains are 0, splits are counted instead. */
 enum { FEW_DOCS = 1000 };
 static const double matters = 0.01;
 
@@ -409,8 +410,8 @@ void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *model, uin
     const int end = rw_model_uses(NULL, model, &use);
     for (int f = 0; f < end; f++)
         all += use[f].gain;
-    for (int f = 0, by_splits = !(all > 0); f < end;
-         f++) { /* trees without gains: count splits instead */
+    const char *const of = all > 0 ? "gain" : "splits"; /* trees without gains: count splits */
+    for (int f = 0, by_splits = !(all > 0); f < end; f++) {
         use[f].gain = by_splits ? (double)use[f].n_splits : use[f].gain;
         all += by_splits ? use[f].gain : 0;
     }
@@ -423,8 +424,8 @@ void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *model, uin
     }
     if (n > 0)
         rw_log(ctx, RW_LOG_WARNING,
-               "no document has feature%s %s, which make%s %.0f %% of the model's gain",
-               n > 1 ? "s" : "", names, n > 1 ? "" : "s", 100 * lacking / all);
+               "no document has feature%s %s, which make%s %.0f %% of the model's %s",
+               n > 1 ? "s" : "", names, n > 1 ? "" : "s", 100 * lacking / all, of);
 }
 
 /* ---- model files ---- */

@@ -64,7 +64,7 @@ static int categories_grammar(struct rw_words *w, struct rw_categories *categori
     return rw_words_take(w, "\n\n");
 }
 
-/* Reads or writes the codes of a set: ascending, with commas, and neighbours as a range; or none.
+/* Reads or writes the codes of a set, ascending, with neighbours as a range ("0,2-5"), or "none".
  * n_codes: the set may have codes 0 to n_codes - 1. */
 static int code_set_grammar(struct rw_words *w, uint32_t n_codes, struct rw_code_set *set)
 {
@@ -199,11 +199,13 @@ static int tree_section(struct rw_words *w, struct rw_model *model, int32_t numb
 
 /* ---- by several threads ---- */
 
+/* PART_BYTES is the least size of a part, of which threads read one at a time. */
 enum { PART_BYTES = 1 << 16, MOST_PARTS = 256 };
 
-/* Trees from `first` up to that of the next part. Their text starts at `begin`. */
+/* The trees from `first` up to, but without, `first` of the next part. Their text starts at
+ * `begin`. */
 struct part {
-    struct rw_words words;
+    struct rw_words words; /* the reader of this part */
     const char *begin;
     int32_t first;
 };
@@ -249,8 +251,8 @@ static int read_parts(void *user, struct rw_share *share)
 }
 
 /* Reads trees with several threads. Returns 1 if it succeeded. Returns 0 and leaves no trees if
- * there is only one thread, or if the text is short or malformed. The sequential reader then reads
- * it and reports the error. */
+ * there is only one thread, or if the text is short or malformed. The caller then reads the text
+ * with one thread, which reports the error in a malformed text. */
 static int read_by_threads(struct rw_words *w, struct rw_model *model)
 {
     struct parts parts = {.model = model};

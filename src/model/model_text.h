@@ -8,7 +8,7 @@
  *   columns KIND                      "numbered W", "named W", letor or unknown (rw_columns_kind);
  *   best-round N                      0 if early stopping did not choose the trees;
  *   finished yes|no                   no: the caller ended training early;
- *   empty-rounds N                    rounds after the last tree in which no tree could be split;
+ *   empty-rounds N                    rounds after the last tree in which no split was found;
  *
  *   params N                          then N lines: "name = value", or "name = auto value" if
  *                                     Rankwood chose the value for the training set;
@@ -46,7 +46,7 @@
  * A model with categorical features has this section after the names:
  *
  *   categories N                      then N features, each with its vocabulary;
- *   feature 7 words 2                 the categories have codes 0, 1, ... in this order;
+ *   feature 7 words 2                 then the 2 categories, with codes 0, 1, ... in this order;
  *   category shoes                    all other categories share the next code.
  *   category socks
  *
@@ -64,12 +64,6 @@
 
 #include "model/model.h"
 
-/* Functions that read and write the words of a model's text. Each does both, so that the grammar
- * (model/model_text.c) is written once. When reading, a function consumes the text at the
- * reader's position. If the text does not match, the function fails with RW_ERR_FORMAT, and the
- * message has file, line, column and the expected text. When writing, a function appends the value
- * and changes nothing else. before: text that precedes the value. what: describes the value in
- * messages. */
 enum {
     RW_MODEL_VERSION = 6, /* the version that is written */
     /* Older versions that are read. */
@@ -77,14 +71,23 @@ enum {
     RW_MODEL_VERSION_WITH_CATEGORIES = 4, /* with or without a map */
     RW_MODEL_VERSION_WITH_MANY = 5,       /* as version 4, with more categories per feature */
     RW_MODEL_FEW_CATEGORIES = 255,        /* most categories per feature before version 5 */
-    RW_CHECKSUM_DIGITS = 8,
-    RW_CHECKSUM_LINE_BYTES = 18
+    RW_CHECKSUM_DIGITS = 8,               /* hexadecimal digits of the checksum */
+    RW_CHECKSUM_LINE_BYTES = 18           /* bytes of the last line, with its end */
 };
 
+enum { RW_DIGITS_ROOM = 11 }; /* most digits of a uint32_t, and a terminating 0 */
 /* Writes a number's digits to the end of `room`, with a terminating 0. Returns the first digit. */
-enum { RW_DIGITS_ROOM = 11 };
 const char *rw_digits_of(uint32_t number, char room[RW_DIGITS_ROOM]);
 
+/* The text of a model that is being read or written. A word is a piece of the text: a number, a
+ * name or a fixed text. (The line "feature 7 words 2" of the format counts categories.)
+ *
+ * The functions rw_words_take to rw_words_text_is both read and write a word, so that the grammar
+ * (model/model_text.c) is written once. When reading, a function consumes the text at the reader's
+ * position. If the text does not match, all of them except rw_words_option fail with RW_ERR_FORMAT,
+ * and the message has file, line, column and the expected text. When writing, a function appends
+ * the value and changes nothing else. before: text that precedes the value. what: describes the
+ * value in messages. */
 struct rw_words {
     struct rw_ctx *ctx;
     /* ---- for reading ---- */
@@ -145,8 +148,8 @@ int rw_words_text_is(struct rw_words *w, const char *before, const char *what, c
 /* Reads or writes everything between the first line and the checksum. */
 int rw_model_grammar(struct rw_words *w, struct rw_model *model);
 
-/* Reads a model from memory. text: [n], not changed; path: for messages. RW_ERR_FORMAT: no version
- * of rw_model_write would have written the text. */
+/* Reads a model from memory. text: [n], not changed; path: for messages. RW_ERR_FORMAT: the text is
+ * not a valid model of any version. */
 int rw_model_parse(struct rw_ctx *ctx, const char *path, const char *text, size_t n,
                    struct rw_model **out);
 

@@ -8,7 +8,8 @@
 enum {
     MOST_COLUMNS = 16384,   /* codes of a block then take 2 or 4 MiB per thread */
     MOST_STEPS = 1 << 30,   /* per tree, so that indices fit into 32 bits */
-    BATCH_BYTES = 128 << 10 /* of the trees of a batch: a part of the second-level cache */
+    BATCH_BYTES = 128 << 10 /* most bytes of a batch's trees, unless a single tree has more: a part
+                               of the second-level cache */
 };
 
 struct maker {
@@ -109,7 +110,7 @@ static struct rw_packed_node node_of(const struct maker *m, const struct rw_walk
 }
 
 /* Writes the nodes of two leaves, at most RW_PACKED_LAST, and returns their number. The root is not
- * among them, because all roots have one buffer. */
+ * among them, because rw_packed_width.add reads the result of every root from buffer 1. */
 static uint32_t order_last(struct maker *m, int32_t tree, struct rw_packed_node *to)
 {
     const struct rw_flat *flat = m->flat;
@@ -126,10 +127,10 @@ static uint32_t order_last(struct maker *m, int32_t tree, struct rw_packed_node 
     return n;
 }
 
-/* Writes the other nodes in the order of evaluation. The larger subtree of a node is first. Its
- * result then waits in one buffer for that of the smaller subtree, so at most log2(leaves) results
- * wait. An element of the stack has a node, its `depth` for buffer_of, and whether its children
- * were pushed. */
+/* Writes the nodes that order_last did not write, in the order of evaluation. The larger subtree of
+ * a node is first. Its result then waits in one buffer for that of the smaller subtree, so at most
+ * log2(leaves) results wait. An element of the stack has a node, its `depth` for buffer_of, and
+ * whether its children were pushed. */
 static void order_nodes(struct maker *m, int32_t tree, struct rw_packed_node *to)
 {
     const struct rw_flat *flat = m->flat;
@@ -328,7 +329,7 @@ double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *
 enum {
     MOST_BLOCKS = 8,            /* most blocks that are encoded together: a run */
     MOST_CODES_BYTES = 1 << 19, /* most bytes of a run's codes, unless one block needs more */
-    PARTS = 4 /* runs per thread if there are many documents, so that no thread waits long */
+    PARTS = 4 /* least runs per thread if there are many documents, so that no thread waits long */
 };
 
 const struct rw_packed_ops *rw_packed_ops(enum rw_isa isa)
@@ -437,7 +438,7 @@ static int score_runs(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Returns the number of blocks of a run. */
+/* Returns the number of blocks of a run, 1 to MOST_BLOCKS. */
 static uint32_t blocks_at_once(const struct rw_packed *packed, uint32_t n_docs, int n_threads)
 {
     const size_t bytes = rw_packed_codes_bytes(packed);

@@ -42,8 +42,9 @@ INLINE void search(int step, __m512 low, __m512 high, const float *cut, const va
     }
 }
 
-/* Counts the thresholds of a column below each value; 0 for NaN. pivot: the column's pivots, which
- * stay in registers, then its 2^(RW_PACKED_TOP + rest) thresholds if rest is above 0. */
+/* Counts the thresholds of a column below each of TOGETHER vectors of values, 0 for NaN. Writes the
+ * counts to `at`. pivot: the column's pivots, which stay in registers. If rest is above 0, its
+ * 2^(RW_PACKED_TOP + rest) thresholds follow them. */
 INLINE void rank_all(const float *pivot, uint32_t rest, const values *value, ints *at)
 {
     const __m512 low = _mm512_loadu_ps(pivot), high = _mm512_loadu_ps(pivot + 16);
@@ -72,8 +73,8 @@ INLINE codes repeated(uint32_t word)
     return _mm512_set1_epi32((int)word);
 }
 
-/* Evaluates a node for a vector of documents: writes the number from `left`, or that from `right`
- * plus skip if the code is above cut. */
+/* Evaluates a node for a vector of documents: writes to `to` the leaf number from `left`, or, if
+ * the code is above cut, the leaf number from `right` plus skip. */
 INLINE void look_at_node(const void *code, const void *left, const void *right, codes cut,
                          codes skip, void *to)
 {

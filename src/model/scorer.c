@@ -11,7 +11,8 @@
 
 /* ---- the flat form ---- */
 
-/* Depth of a tree, as a multiple of log2 of its leaves. */
+/* Assumed number of nodes above a leaf that a document reaches, as a multiple of log2 of the tree's
+ * leaves. */
 #define DEEPER 1.4
 
 /* The numbering of slots. A feature has a slot for its value if any node compares it with a
@@ -286,9 +287,9 @@ int rw_thresholds_init(struct rw_ctx *ctx, struct rw_arena *arena, struct rw_thr
 #define HALF_BLOCK 0.6
 
 /* Returns how many documents, counted from the first, are scored in packed form. The others are
- * scored one at a time. If the scorer has both forms, all whole blocks are packed. The rest is
- * scored one at a time, or half a block or a whole block of it is packed, whichever should be
- * fastest. */
+ * scored one at a time. If the scorer has `packed` and `single`, all whole blocks are packed. The
+ * rest is scored one at a time, or half a block or a whole block of it is packed, whichever should
+ * be fastest. */
 static uint32_t packed_docs(const struct rw_scorer *scorer, uint32_t n_docs)
 {
     const uint32_t rest = n_docs % RW_PACKED_DOCS;
@@ -440,7 +441,7 @@ static rw_lanes_fn function_of(enum rw_isa isa, double *table_ns)
 }
 
 /* Returns the number of struct rw_lanes_node of all groups. A group has as many as its largest tree
- * has nodes. Returns 0 if a tree is too large. */
+ * has nodes. Returns 0 if a tree is too large or no tree has a node. */
 static uint64_t count_nodes(const struct rw_flat *flat)
 {
     uint64_t n = 0;
@@ -723,7 +724,8 @@ static int make(struct rw_ctx *ctx, struct rw_single *s, const struct rw_flat *f
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(s), s->steps, n_groups));
     RW_TRY(RW_NEW_RAW(ctx, queue, 4 * most));
     for (int32_t first = 0; first < flat->n_trees; first += RW_SINGLE_TREES) {
-        /* depth * RW_SINGLE_TREES + tree, to sort by depth: those walked together are similar */
+        /* depth * RW_SINGLE_TREES + tree, to sort by depth: trees of similar depth are walked
+         * together */
         uint32_t start[RW_SINGLE_TREES];
         const int32_t rest = flat->n_trees - first;
         const int32_t n = rest < RW_SINGLE_TREES ? rest : RW_SINGLE_TREES;

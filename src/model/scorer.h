@@ -1,7 +1,7 @@
-/* A model prepared for scoring (rankwood_score.h, rankwood.h). It has several forms, and the
- * scorer uses the one that is expected to be fastest. rw_flat serves the plain walk, rw_packed
- * serves blocks of documents, and rw_single and rw_lanes serve one document at a time. Data sets
- * may also be scored on a GPU (rw_device_scorer). shap.c uses the flat form, too. */
+/* A model prepared for scoring: struct rw_scorer of rankwood_score.h and rankwood.h. It has several
+ * forms, and the scorer uses the one that is expected to be fastest. rw_flat serves the plain walk,
+ * rw_packed serves blocks of documents, and rw_single and rw_lanes serve one document at a time.
+ * Data sets may also be scored on a GPU (rw_device_scorer). shap.c uses the flat form, too. */
 #pragma once
 
 #include "base/bits.h"
@@ -19,8 +19,8 @@ struct rw_packed_ops;
 
 /* The first trees of a model in the form that scoring reads. The nodes of all trees are in one
  * array, tree after tree, and so are the leaves. Values of a document are numbered by slots: one
- * for each feature that is compared with thresholds, and one for each set of categories. The model
- * may be freed. */
+ * for each feature that is compared with thresholds, and one for each distinct set of categories by
+ * which a feature is split. The model may be freed after the flat form is made. */
 struct rw_flat {
     struct rw_arena arena; /* owns all arrays */
     int32_t n_trees;
@@ -33,9 +33,9 @@ struct rw_flat {
     uint64_t *first_node;      /* [n_trees + 1] index of a tree's first node */
     uint64_t *first_leaf;      /* [n_trees + 1] index of a tree's first leaf */
     uint32_t most_leaves;      /* leaves of the largest tree */
-    /* Categorical splits. Each distinct set of codes has a slot, whose value is 0 for a category
-     * in the set, 1 for others, and NaN if it is missing. A node compares it with 1/2 like any
-     * other value. */
+    /* Categorical splits. Each distinct set of a feature's codes has a slot, whose value is 0 for a
+     * category in the set, 1 for others, and NaN for a missing value. A node compares the slot's
+     * value with 1/2 like any other value. */
     struct rw_categories categories; /* a copy of the model's; owned */
     uint32_t *set_of; /* [n_used] 1 + index of the slot's set, 0: a plain value; NULL: no slot has a
                          set */
@@ -86,12 +86,12 @@ struct rw_rows {
 double rw_flat_score(const struct rw_flat *flat, const float *values, size_t n_values,
                      uint32_t first);
 
-/* Estimates the number of nodes that a document passes in all trees, to estimate times. A tree of
- * n leaves grown best-first is deeper than log2(n). */
+/* Estimates the number of nodes that a document passes in all trees, for estimates of time. It
+ * assumes that a tree of n leaves, which is grown best-first, is deeper than log2(n). */
 double rw_flat_steps(const struct rw_flat *flat);
 double rw_flat_tree_steps(double n_leaves); /* the estimate for one tree */
-/* Returns the number of threads that should divide the trees among them while another form of the
- * model is made. ctx NULL: 1. */
+/* Returns the number of threads that should share the trees while another form is made from the
+ * flat one; 1 if ctx is NULL. */
 int rw_flat_threads(const struct rw_ctx *ctx, const struct rw_flat *flat);
 
 /* ---- distinct thresholds by column, which give the number of thresholds below a value ---- */
@@ -134,8 +134,8 @@ static inline uint32_t rw_threshold_of(const struct rw_thresholds *thresholds,
                             rw_threshold_key(node->cut));
 }
 
-/* Walks down every tree with each document of a data set, for one of three results; the other two
- * arguments are NULL. scores: [n_docs], written. leaves: [n_docs][n_trees], written. counts:
+/* Walks down every tree with each document of a data set, for one of three results. The arguments
+ * of the other two are NULL. scores: [n_docs], written. leaves: [n_docs][n_trees], written. counts:
  * [leaves of all trees], each increased by the number of documents that reach the leaf. */
 int rw_flat_walk(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
                  double *scores, int32_t *leaves, uint32_t *counts);
@@ -146,8 +146,8 @@ int rw_flat_walk(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw
  * the data set. */
 int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
                     const struct rw_dataset *dataset, const struct rw_column ***out);
-/* Writes the values of documents [begin, end) by slot to rows: [end - begin][n_used]. scratch: [end
- * - begin]. */
+/* Writes the values of documents [begin, end) by slot.
+ * rows: [end - begin][n_used], written. scratch: [end - begin]. */
 void rw_flat_gather(const struct rw_flat *flat, const struct rw_column *const *columns,
                     uint32_t begin, uint32_t end, float *rows, float *scratch);
 
@@ -181,8 +181,9 @@ enum {
     RW_PACKED_PIVOTS = 32, /* pivots per column, evenly spaced among its thresholds */
     RW_PACKED_TOP = 5,     /* log2 of RW_PACKED_PIVOTS */
     /* A buffer has a leaf number for each document of a block. */
-    RW_PACKED_BUFFERS = 20, /* buffers of nodes that wait for their parents, and one of zeros */
-    RW_PACKED_LAST = 128,   /* buffers of nodes of two leaves; more such nodes count as others */
+    RW_PACKED_BUFFERS = 20, /* one of zeros, and 19 for results that wait for the parent node */
+    RW_PACKED_LAST = 128,   /* further buffers, one per node of two leaves; if a tree has more such
+                               nodes, the rest are treated like other nodes */
     RW_PACKED_SMALL = 32    /* a tree's leaves are padded to a multiple of this number */
 };
 
@@ -220,7 +221,8 @@ struct rw_packed_tree {
     uint64_t first;      /* index of its first node or step in `node` or `step` */
     uint64_t first_leaf; /* index of its first leaf in `leaf` */
     uint32_t n_leaves;
-    uint32_t n_last; /* the first n_last nodes have two leaves, and use RW_PACKED_LAST buffers */
+    uint32_t n_last; /* the first n_last nodes have two leaves; each has one of the RW_PACKED_LAST
+                        buffers */
     uint32_t walked; /* 1: it is walked and has steps; 0: it is evaluated as a whole */
 };
 
@@ -238,7 +240,7 @@ struct rw_packed {
     struct rw_packed_step *step;     /* of all trees that are walked, by levels in each */
     struct rw_packed_tree *tree;     /* [n_trees] */
     int32_t *batch; /* [n_batches + 1] first tree of each batch of trees, then n_trees; all blocks
-                       go through one batch before the next */
+                       that a thread encoded together go through one batch before the next */
     float *leaf; /* of all trees, from left to right; of a walked tree, in the tree's numbering */
 };
 
@@ -266,8 +268,8 @@ struct rw_packed_width {
     void (*encode)(const struct rw_packed *packed, const struct rw_packed_column *column,
                    const float *values, void *codes);
     /* Adds the leaves of trees [first, end) to score [RW_PACKED_DOCS]. Only the first n_docs scores
-     * are needed; with at most RW_PACKED_HALF it is faster. All arrays except `score` are 64-byte
-     * aligned. */
+     * are needed; with at most RW_PACKED_HALF it is faster. n_docs may exceed RW_PACKED_DOCS.
+     * All arrays except `score` are 64-byte aligned. */
     void (*add)(const struct rw_packed *packed, int32_t first, int32_t end, const void *codes,
                 void *buffers, double *score, uint32_t n_docs);
 };
@@ -306,14 +308,14 @@ int rw_packed_rows(struct rw_ctx *ctx, const struct rw_packed *packed, const str
  * has no categorical features. */
 int rw_packed_lines(const struct rw_packed *packed, const struct rw_builder *lines, double *scores);
 
-/* Estimate, before a model is packed, the nanoseconds of one thread to score a document in packed
- * form, and to pack the model. */
+/* These functions estimate nanoseconds of one thread before a model is packed: rw_packed_doc_ns
+ * those to score a document in packed form, and rw_packed_make_ns those to pack the model. */
 double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *ops);
 double rw_packed_make_ns(const struct rw_flat *flat);
 
 /* ---- blocks of documents from rows or data sets (packed.c, device_scorer.c) ---- */
 
-/* Memory of a thread. n_blocks, more_values: as in struct rw_packed_job. */
+/* The working memory of a thread. n_blocks, more_values: as in struct rw_packed_job. */
 struct rw_packed_room {
     char *codes;   /* [n_blocks][rw_packed_codes_bytes] */
     char *buffers; /* [rw_packed_buffers_bytes] */
@@ -354,7 +356,7 @@ int rw_packed_run(struct rw_ctx *ctx, struct rw_packed_job *job, uint32_t n_docs
 struct rw_scorer {
     struct rw_flat flat;
     struct rw_single *single; /* owned; NULL: the model cannot have this form */
-    struct rw_packed *packed; /* owned; NULL: not made, or not worthwhile */
+    struct rw_packed *packed; /* owned; NULL: not made yet, not worthwhile, or not possible */
     struct rw_score_map map;  /* for the sum of all trees; NONE if the scorer has fewer */
     /* For data sets (device_scorer.c). Documents are walked until the walks so far have taken as
      * long as packing the model would. So the choice costs at most twice the time of the better
@@ -371,9 +373,10 @@ struct rw_scorer {
 int rw_scorer_make(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                    struct rw_scorer **out);
 
-/* Returns the packed form if it should score lines as they are read, because it is known to be
- * the fastest; else NULL, and data sets are scored. n_docs: documents scored since the last
- * call. Valid until the next call with the scorer. (device_scorer.c) */
+/* Returns the packed form if it should score lines as they are read, because it is known to be the
+ * fastest, and no split is categorical. Otherwise returns NULL, and the caller scores data sets.
+ * n_docs: documents scored since the last call. Valid until the next call with the scorer.
+ * (device_scorer.c) */
 const struct rw_packed *rw_scorer_packed(struct rw_ctx *ctx, struct rw_scorer *scorer,
                                          uint32_t n_docs);
 /* Returns "cpu" or "cuda": the device of the last run, or before any run, the device on which the
@@ -409,7 +412,7 @@ enum {
     RW_LANES_CUTS = 254,    /* most thresholds per column */
     RW_LANES_LEAVES = 256,  /* most leaves per tree */
     RW_LANES_MISSING = 255, /* code of a missing value */
-    RW_LANES_PIVOTS = 16    /* thresholds per block, and pivots (blocks) per column */
+    RW_LANES_PIVOTS = 16    /* thresholds per block, and blocks, each with a pivot, per column */
 };
 
 /* Node n of each tree of a group of RW_LANES trees. A tree's nodes follow those above them. In a
@@ -445,38 +448,40 @@ struct rw_lanes {
     float *leaf;          /* of all trees, from left to right in each */
 };
 
-/* Makes the form of a model without sets of categories. *out is NULL, without a failure, if the
- * model has too many columns, nodes or leaves, or no nodes. It is also NULL if `isa`, the
+/* Makes struct rw_lanes for a model without categorical splits. *out is NULL, without a failure, if
+ * the model has too many columns, nodes or leaves, or no nodes. It is also NULL if `isa`, the
  * instructions that may be used, is not sufficient. The flat model is not needed afterwards. Free
- * it with rw_result_free, like the other forms. */
+ * *out with rw_result_free, like the other forms. */
 int rw_lanes_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
                  struct rw_lanes **out);
 
-/* Functions of the instruction sets that have one (single_lanes_tmpl.c). AVX-512 includes the
- * byte permutation of 2019 (vbmi); without it, AVX2 is faster. */
+/* The functions of the two instruction sets that have one (single_lanes_tmpl.c). AVX-512 requires
+ * the byte permutation of 2019 (vbmi); without it, AVX2 is faster. */
 double rw_lanes_score_avx2(const struct rw_lanes *lanes, const float *values, size_t n_values,
                            uint32_t first);
 double rw_lanes_score_avx512(const struct rw_lanes *lanes, const float *values, size_t n_values,
                              uint32_t first);
 
 enum {
-    RW_SINGLE_VALUES = 4096, /* most values: two per feature that the model uses, and one more */
+    RW_SINGLE_VALUES = 4096, /* most values of a document: two per slot, and one for leaves */
     RW_SINGLE_TOGETHER = 16, /* trees that are walked in parallel */
     RW_SINGLE_TREES = 64     /* trees whose leaves are found in any order, then added in order */
 };
 
 struct rw_single_node {
-    float cut;      /* for a leaf: its value */
-    uint16_t value; /* 2 * slot of the feature + (missing goes left); for a leaf: 2 * slots, whose
-                       value is -infinity, so that nothing is added */
-    uint16_t skip; /* distance to the left child; the right child is the next node; for a leaf: 0 */
+    float cut; /* the threshold; for a leaf: its value */
+    /* Index of the document's value: 2 * slot of the feature + (missing goes left). For a leaf:
+     * 2 * number of slots, the index of a value of -infinity, which never exceeds `cut`. */
+    uint16_t value;
+    /* Distance to the left child, which the right child follows. For a leaf: 0. */
+    uint16_t skip;
 };
 
 struct rw_single {
     const struct rw_flat *flat; /* borrowed */
     double doc_ns;              /* expected nanoseconds per document */
-    struct rw_lanes *lanes; /* in its arena, as the arrays; if not NULL, it is used and the arrays
-                               below do not exist */
+    struct rw_lanes *lanes; /* if not NULL, it scores instead, and the arrays below do not exist;
+                               owned by the result's arena (base/mem.h), as are the arrays */
     struct rw_single_node *node; /* of all trees, by levels in each */
     uint32_t *root;   /* [n_trees rounded up to RW_SINGLE_TOGETHER] index in `node` of the roots, in
                          the order of walks; 0 for padding */
@@ -484,8 +489,8 @@ struct rw_single {
     uint8_t *steps;   /* for each RW_SINGLE_TOGETHER elements of `root`, the deepest tree's depth */
 };
 
-/* Makes the form. isa: instructions that may be used. *out is NULL, without a failure, if the
- * model has categorical features, too many features or nodes, or a tree that is too large or too
+/* Makes struct rw_single. isa: instructions that may be used. *out is NULL, without a failure, if
+ * the model has categorical splits, too many features or nodes, or a tree that is too large or too
  * deep. `flat` stays borrowed. */
 int rw_single_new(struct rw_ctx *ctx, const struct rw_flat *flat, enum rw_isa isa,
                   struct rw_single **out);

@@ -1,13 +1,16 @@
 /* SHAP values of trees: the effect of each feature of a document on its score, compared with the
- * mean score. They add up to the score minus the mean.
+ * base. The base is the sum over the trees of the mean leaf value, weighted by the leaves' covers,
+ * which are numbers of documents: those of training (model.h), or those counted in a data set. The
+ * SHAP values of a document add up to its score minus the base.
  *
  * The values are path-dependent, as Lundberg, Erion and Lee define them ("Consistent
  * individualized feature attribution for tree ensembles", 2018, algorithms 1 and 2). Only the
  * features of a set S are known. At a split on another feature, a document goes to both sides,
- * in the proportions of the covers. Their algorithm 2 adds up weights of sets by recurrences. It
- * removes a feature from a path by division, and its subtractions cancel in deep trees. Here the
- * weight of a leaf is an integral of positive products. Let z_j be the share of documents that
- * pass the splits of feature j on the way to the leaf. Let o_j be 1 if the document itself
+ * in the proportions of the covers. The paper's algorithm 2 adds up weights of sets by recurrences.
+ * It removes a feature from a path by division, and its subtractions cancel in deep trees. Here the
+ * weight of a leaf is an integral of products that are never negative. On the path to a leaf, let
+ * z_j be the product, over the splits on feature j, of the share of the split's documents (by the
+ * covers) that follow the path. Let o_j be 1 if the document itself
  * passes them, else 0. A leaf of value v gives to feature i
  *
  *     v (o_i - z_i) integral over t in [0, 1] of the product over j != i of ((1 - t) z_j + t o_j).
@@ -32,7 +35,7 @@ enum {
 
 /* The edge that leads into a node or leaf. Edges are in the order of a walk, left before right. */
 struct edge {
-    double share;     /* z of the feature: product of its edges' shares from the root to here */
+    double share;     /* z of the feature: product of the shares of its edges, root to here */
     float cut;        /* threshold of the node above */
     float leaf;       /* value of the leaf, if the edge leads to one */
     uint32_t slot;    /* of the node above: 2 * slot of the feature + (missing goes left) */
@@ -93,7 +96,7 @@ void rw_gauss_legendre(uint32_t n, double *point, double *weight)
 
 /* ---- trees as edges ---- */
 
-/* An edge that is yet to be opened. */
+/* An edge that make_edges has yet to open. */
 struct pending {
     int32_t node; /* the node above the edge */
     uint32_t depth;
@@ -238,7 +241,7 @@ static int make_rules(struct rw_ctx *ctx, struct explainer *e)
     return RW_OK;
 }
 
-/* Computes the mean score, weighted by the covers, and a bound of the rounding errors. The sum of a
+/* Computes the base (see the head) and a bound of the rounding errors. The sum of a
  * tree's values has at most about depth^2 rounding errors: each value is a product of at most depth
  * factors, and a path has at most depth values. */
 static void sum_up(struct explainer *e, const double *counts)
@@ -362,7 +365,7 @@ int rw_explainer_new(struct rw_ctx *ctx, const struct rw_model *model, int n_tre
 
 /* ---- values ---- */
 
-/* The walk of one document through one tree. */
+/* The walk of one document over the edges of one tree. o, z and t are those of the head. */
 struct walk {
     const struct edge *edge;      /* of the tree */
     const double *point, *weight; /* [n] the rule */
