@@ -163,8 +163,8 @@ void rw_stage_end(struct rw_ctx *ctx, int has_begun);
 /* Counts work. Any thread may call it. */
 void rw_stage_add(struct rw_ctx *ctx, uint64_t n_done);
 /* Until rw_poll_release, an interruption by the caller or by `stop` ends only loops started with
- * rw_parallel_long. All other work is completed. stop: polled after the caller; a result
- * other than 0 interrupts the call. With stop NULL, an interruption ends no loop at all: it is only
+ * rw_parallel_long. All other work is completed. stop: polled after the caller; interrupts the
+ * call if it does not return 0. With stop NULL, an interruption ends no loop at all: it is only
  * recorded (rw_poll_is_stopped). Fails if memory is short. */
 int rw_poll_hold(struct rw_ctx *ctx, int (*stop)(void *user), void *user);
 /* Ends rw_poll_hold, and forgets an interruption. Does nothing without a rw_poll_hold. */
@@ -280,9 +280,9 @@ const char *rw_number_digits(const char *text, uint64_t most, uint64_t *value);
  */
 int rw_number_whole(const char *text, uint64_t most, uint64_t *value);
 
-/* Returns N of a device name "cuda:N", 0 for a name without a colon such as "cpu", or -1 for
- * another name or if N exceeds RW_MAX_DEVICE. *length: number of bytes before the colon, or of the
- * whole name. */
+/* Returns N of a device name "cuda:N", and 0 for a name without a colon such as "cpu". Returns -1
+ * for another name or if N exceeds RW_MAX_DEVICE. *length: number of bytes before the colon, or of
+ * the whole name. */
 int rw_device_number(const char *device, size_t *length);
 
 /* ---- words: edit distances, for suggestions in messages (more in rankwood.h), and order ---- */

@@ -1,20 +1,22 @@
 /* Builders (struct rw_builder): they collect documents line by line, and are then converted to the
  * columns of a data set. Lines with the same features as the line before share one copy of the
- * feature ids.
+ * feature ids. The file also copies documents from a data set to a builder (rw_builder_copy,
+ * rw_dataset_select).
  *
- * A data set is made of many builders, whose documents follow each other. A group is a range of
- * consecutive builders, and thus of documents, so threads fill the columns group by group without
- * synchronisation. The result does not depend on which thread processes which group. Threads take
- * groups in order, and each builder is released once it is copied. The columns fill as the builders
- * empty, so memory peaks at little more than the size of all builders or of all columns, whichever
- * is larger. */
+ * A data set is made of one or more builders, whose documents follow each other. A group is a range
+ * of consecutive builders, and thus of documents, so threads fill the columns group by group
+ * without synchronisation. The result does not depend on which thread processes which group.
+ * Threads take groups in order, and each builder is released once it is copied. The columns fill as
+ * the builders empty, so memory peaks at little more than the size of all builders or of all
+ * columns, whichever is larger. */
 #include <stdio.h>
 
 #include "dataset/dataset.h"
 
 enum {
     ALIGN = 64,             /* alignment of a column in bytes */
-    CURSOR_BYTES = 8 << 20, /* most bytes of all groups' cursors, which limits the number of groups;
+    CURSOR_BYTES = 8 << 20, /* most bytes of the cursors of all groups (struct group), which limits
+                               the number of groups;
                                but there may always be as many groups as threads */
     TILE = 64,              /* number of documents that are copied together, feature by feature: the
                                L1 cache holds one cache line of each document until the features
@@ -324,7 +326,7 @@ struct finish {
     struct rw_builder *builders;
     int n_builders;
     uint32_t *first_doc;  /* [n_builders + 1] number of documents before each builder */
-    uint64_t *comment_at; /* [n_builders + 1] offset of each builder's comments */
+    uint64_t *comment_at; /* [n_builders + 1] offset in bytes of each builder's comments */
     struct group *group;  /* [n_groups] */
     uint32_t *cursors;    /* [n_groups][n_ids] */
     uint32_t *column_of;  /* [n_ids] index of each feature's column; UINT32_MAX: no column */
@@ -343,7 +345,8 @@ static void finish_release(struct finish *finish)
     rw_dataset_free(finish->dataset);
 }
 
-/* Concatenates queries and their ids. Queries without documents are left out. */
+/* Concatenates queries and their ids. Queries without documents are left out. If the last query of
+ * a builder and the first one of the next have the same id, they become one query. */
 static int join_queries(struct rw_ctx *ctx, struct finish *finish)
 {
     struct rw_dataset *dataset = finish->dataset;
@@ -508,8 +511,9 @@ static void fill_docs(const struct finish *finish, int b)
         memset(dataset->comment.text + at, 0, builder->n_docs);
 }
 
-/* Makes as many groups as CURSOR_BYTES allows, but at most one per builder. In small groups, all
- * threads work on builders that are close to each other, and thus release them in order. */
+/* Makes as many groups as CURSOR_BYTES allows, or one per thread if that is more, but at most one
+ * per builder. In small groups, all threads work on builders that are close to each other, and thus
+ * release them in order. */
 static int make_groups(struct rw_ctx *ctx, struct finish *finish)
 {
     const size_t cursor_bytes = ((size_t)finish->n_ids + 1) * sizeof(uint32_t);

@@ -1,4 +1,5 @@
-/* Looks up the codes of categories, given as words or as numbers (dataset/categories.h).
+/* Copies and frees tables of categories, and looks up the codes of categories, given as words or as
+ * numbers (dataset/categories.h).
  * dataset/categories_make.c chooses the codes. */
 #include "dataset/categories.h"
 

@@ -65,8 +65,9 @@ struct rw_shared_codes {
  * worker's documents have, they are the `most` most frequent words, or RW_MAX_CATEGORIES if that is
  * less; of equally frequent words, those that are first by bytes. wanted: [RW_FEATURE_IDS]. kept:
  * NULL, or the categories of a model, equal on all workers. All its features and words are
- * included, even if no document has them, and its words count towards `most`. All workers call it,
- * with the same result. Fails with RW_ERR_DATA if a value is not a category. */
+ * included, even if no document has them, and its words count towards `most`. absent_missing: as in
+ * rw_categories_codes. All workers call it, with the same results in *out and *shared. Fails with
+ * RW_ERR_DATA if a value is not a category. */
 int rw_categories_make(struct rw_ctx *ctx, const uint8_t *wanted, const struct rw_dataset *dataset,
                        uint32_t most, int absent_missing, const struct rw_categories *kept,
                        struct rw_categories *out, struct rw_shared_codes *shared);
@@ -88,9 +89,9 @@ int rw_categories_set_words(struct rw_ctx *ctx, struct rw_dataset *dataset, uint
 int rw_categories_check_numbers(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                                 uint32_t feature);
 
-/* Writes to *out a data set with codes in place of the values of the features in `categories`. It
- * has no vocabulary. Everything else is borrowed from `dataset`, which must outlive *out. The arena
- * owns new arrays. */
+/* Writes to *out a data set with codes in place of the values of the features in `categories`, and
+ * without a vocabulary. absent_missing: as in rw_categories_codes. Everything else is borrowed from
+ * `dataset`, which must outlive *out. The arena owns new arrays. */
 int rw_categories_recode(struct rw_ctx *ctx, struct rw_arena *arena,
                          const struct rw_categories *categories, const struct rw_dataset *dataset,
                          int absent_missing, struct rw_dataset *out);

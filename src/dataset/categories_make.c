@@ -8,7 +8,7 @@
 #include "dataset/categories.h"
 
 _Static_assert((int)RW_MAX_CATEGORIES + 1 == (int)RW_MAX_BINS,
-               "with the code of the rest, a bin each");
+               "each separate code, and the code of all other words, needs a bin");
 
 /* A word of a feature, and the number of documents with it. The empty word only records that a
  * worker has the feature. */
@@ -44,8 +44,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Appends a record for each distinct value of `values`: [n], which it sorts. vocabulary: NULL if
- * the values are not numbers of words. */
+/* Sorts `values`, and appends a record for each distinct value, except that of the empty word.
+ * values: [n]. vocabulary: NULL if the values are not numbers of words. */
 static int put_numbers(struct rw_ctx *ctx, struct message *m, uint32_t feature,
                        struct rw_vocabulary *vocabulary, float *values, uint32_t n)
 {
@@ -64,8 +64,8 @@ static int put_numbers(struct rw_ctx *ctx, struct message *m, uint32_t feature,
     return RW_OK;
 }
 
-/* Appends the records of a feature: an empty word if there is a column, and each word. values:
- * [n_docs] scratch. */
+/* Appends the records of a feature: an empty word if there is a column, each word and, if absent
+ * values are not missing, "0" for the documents without a value. values: [n_docs] scratch. */
 static int count_feature(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t feature,
                          int absent_missing, float *values, struct message *m)
 {
@@ -173,8 +173,8 @@ static void add_shared(struct rw_shared_codes *shared, const struct rw_feature_c
     }
 }
 
-/* Selects the words of a feature that get a code: all of `kept` and then the most frequent of
- * words, [n], while there are fewer than `most`. kept: a model's words of the feature, or NULL. */
+/* Selects the words of a feature that get a code: all of `kept`, and then the most frequent ones of
+ * `words` until there are `most`. kept: a model's words of the feature, or NULL. words: [n]. */
 static int keep_words(struct rw_ctx *ctx, const struct rw_feature_categories *kept,
                       struct counted *words, size_t n, uint32_t most,
                       struct rw_feature_categories *of, struct rw_shared_codes *shared)

@@ -1,5 +1,5 @@
-/* Access to the parts of a data set, and its side columns, such as weights and positions
- * (dataset/dataset.h). */
+/* Access to the parts of a data set (dataset/dataset.h), pairs given by the user, and the other
+ * side columns, such as weights and positions. */
 #include "dataset/dataset.h"
 
 #include <float.h>
@@ -440,8 +440,8 @@ int rw_side_column_check(struct rw_ctx *ctx, const struct rw_side_column *column
                    hint);
 }
 
-/* Fails with RW_ERR_DATA if one of [n][n_columns] numbers is out of range. For numbers from a file,
- * each line has been checked before. */
+/* Fails with RW_ERR_DATA if one of the numbers is out of range. values: [n][n_columns]. Each line
+ * of a file with numbers has been checked before. */
 static int check_range(struct rw_ctx *ctx, const struct rw_side_column *column,
                        const double *values, size_t n, int n_columns)
 {

@@ -147,7 +147,8 @@ int rw_dataset_query_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 int rw_dataset_same_judgments(const struct rw_dataset *a, const struct rw_dataset *b);
 
 /* Copies some queries with their values to a new data set. keep: [n_queries], 1: copy. Order, ids,
- * comments, names, vocabulary and side columns are preserved; line numbers and codes are not. Fails
+ * comments, names, vocabulary and side columns are preserved; locations, is_qrels, first_doc and
+ * codes are not. Fails
  * with RW_ERR_DATA if no query is selected. */
 int rw_dataset_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint8_t *keep,
                       struct rw_dataset **out);
@@ -235,7 +236,8 @@ int rw_builder_line(struct rw_ctx *ctx, struct rw_builder *builder, uint64_t lin
 int rw_builder_doc(struct rw_ctx *ctx, struct rw_builder *builder, float label,
                    const uint16_t *features, const float *values, size_t n, const char *comment,
                    size_t comment_bytes);
-/* Sets the weight of the next document. Either all documents have one, or no document does. */
+/* Sets the weight of the next document. Either all documents of a builder have one, or none of
+ * them. */
 int rw_builder_weight(struct rw_ctx *ctx, struct rw_builder *builder, double weight);
 /* Sets n further labels of the next document. All documents must have the same number of them. */
 int rw_builder_more_labels(struct rw_ctx *ctx, struct rw_builder *builder, const float *labels,
@@ -298,8 +300,8 @@ void *rw_early_take(struct rw_early *early, size_t *n_bytes);
 
 /* ---- side columns ----
  *
- * They are data in addition to features and first labels, from separate files or arrays: weights,
- * start scores, positions, further labels, pairs.
+ * Side columns are data in addition to features and first labels, from separate files or arrays:
+ * weights, start scores, positions, further labels, pairs.
  *
  * To add one, add a member to struct rw_dataset, a row to rw_side_columns in dataset.c, and the
  * parameter with the name of its file to params.def. Reading (io/side_files.c), division among
@@ -314,7 +316,8 @@ struct rw_side_column {
     int has_several;          /* several numbers per document */
     int is_pairs;             /* lines of pairs instead of numbers */
     const char *expected;     /* description of a number in a file: "a weight from 0 to 65536" */
-    size_t member;            /* offset of its array in struct rw_dataset; owned; NULL: not set */
+    size_t member;            /* offset in struct rw_dataset of the pointer to its array, which the
+                                 data set owns; the pointer is NULL if the column is not set */
     size_t size;              /* bytes per number in the array: 8 for double, 4 for float, 2 for
                                  uint16_t; 0: pairs */
     double neutral;           /* for doubles: documents with this value do not change the
@@ -341,8 +344,8 @@ uint64_t rw_side_column_item(const struct rw_side_column *column, const struct r
  * 1. file: name of the file with the numbers, for the message, or NULL. */
 int rw_side_column_check(struct rw_ctx *ctx, const struct rw_side_column *column,
                          const struct rw_dataset *dataset, const char *file, size_t n);
-/* Copies side columns to `out`, which has only the queries q with keep[q]: [n_queries]. Columns of
- * numbers that `out` already has are left as they are. */
+/* Copies side columns to `out`, which has only the queries q with keep[q] 1. Columns of numbers
+ * that `out` already has are left as they are. keep: [n_queries]. */
 int rw_side_columns_select(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                            const uint8_t *keep, struct rw_dataset *out);
 
@@ -355,15 +358,15 @@ int rw_side_columns_select(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 struct rw_table_column {
     uint32_t feature;
     uint32_t index;    /* index in rw_table.column */
-    uint32_t n;        /* number of documents with the feature, if is_sparse; otherwise of all */
+    uint32_t n;        /* if is_sparse, number of documents with the feature; otherwise of all */
     uint8_t is_sparse; /* 1: the data set's column is sparse; rw_table_entries reads it. 0: it is
                           dense; rw_table_values reads it */
     uint8_t found; /* FOUND_... of table.c for the values read so far; any thread may add to it */
 };
 
-/* Type of the function that reads a streamed table: the next documents of a pass, after `done`
- * documents; 0 begins a pass. Sets *n to their number, 0 at the end, and fills array: [n_columns],
- * which is zeroed. */
+/* Type of the function that reads the next documents of a pass over a streamed table, after `done`
+ * documents; 0 begins a pass. Sets *n to their number, 0 at the end, and the columns with their
+ * values. array: [n_columns], zeroed before the call. */
 typedef int rw_table_next_fn(struct rw_ctx *ctx, const struct rw_table *table, uint32_t done,
                              struct rw_array *array, uint32_t *n);
 struct rw_table_reader {
@@ -408,7 +411,8 @@ int rw_table_entries(struct rw_table_reader *reader, uint32_t c, uint32_t *row, 
 /* Fails with RW_ERR_DATA if an infinite value was read. Call it once all values are read; for a
  * streamed table, those of the current documents. */
 int rw_table_check(struct rw_ctx *ctx, const struct rw_table_reader *reader);
-/* Warns of integers that float32 cannot represent, once all values are read. */
+/* Reports integers that float32 cannot represent: marks their columns in table->inexact or, if that
+ * is NULL, logs a warning. Call it once all values are read. */
 void rw_table_warn_inexact(struct rw_ctx *ctx, const struct rw_table_reader *reader);
 
 /* Reads the next documents of a pass over a streamed table, after `done` documents; 0 begins a

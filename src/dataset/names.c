@@ -244,7 +244,7 @@ struct rw_vocabulary {
     const char **word;       /* [ids.n] the words in their blocks; owned */
     size_t word_room;
     struct rw_arena arena; /* owns the blocks of words, each word terminated by 0 */
-    char *block;           /* the last block; its first `used` of block_bytes are words */
+    char *block;           /* the last block; the first `used` of its block_bytes hold words */
     size_t used, block_bytes;
     uint8_t marked[RW_FEATURE_IDS]; /* 1: the feature's values are words */
 };

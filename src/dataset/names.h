@@ -45,7 +45,8 @@ long rw_parse_id(const char *text, const char **end);
 int rw_list_item(struct rw_ctx *ctx, const char *parameter, const char *item, size_t length,
                  const struct rw_feature_name *names, int32_t n_names, long *first, long *last);
 /* Advances *list from an item of `length` bytes over the separator to the next item, or to the end
- * of the text after the last item. Fails with RW_ERR_ARGUMENT if no item follows the separator. */
+ * of the text after the last item. Fails with RW_ERR_ARGUMENT if the text ends after the separator.
+ */
 int rw_list_next(struct rw_ctx *ctx, const char *parameter, size_t length, const char **list);
 /* Parses a list of such items, separated by commas. marked: [RW_FEATURE_IDS], written: 1 for each
  * feature in the list, 0 for others. */

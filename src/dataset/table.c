@@ -76,8 +76,8 @@ static unsigned any_inexact(const struct rw_array *a, const uint32_t *element, u
         }                                                                            \
     } while (0)
 
-/* Types of numbers: name, C type, statement that records the magnitude of each one in `high`,
- * conversion to float. */
+/* Types of numbers: name, C type, statement that records the magnitude of each integer in `high` if
+ * float32 may not represent it, conversion to float. */
 #define VALUE_TYPES(ROW)                                              \
     ROW(F32, float, (void)0, (float))                                 \
     ROW(F64, double, (void)0, (float))                                \

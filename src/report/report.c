@@ -13,9 +13,9 @@ static const double shares[5] = {0.05, 0.25, 0.5, 0.75, 0.95};
 
 /* ---- groups and bins ---- */
 
-/* Divides [n] rising keys into groups and returns their number. Equal keys share a group. With at
- * most `most` different keys each key has a group. With more keys it makes up to `most` groups of
- * similar size. */
+/* Divides ascending keys into groups and returns the number of groups. Equal keys share a group.
+ * With at most `most` different keys each of them has a group. With more it makes up to `most`
+ * groups of similar size. key: [n]. */
 static int cut_groups(const double *key, uint32_t n, int most, struct rw_report_group *group)
 {
     uint32_t n_different = n > 0;
@@ -47,7 +47,7 @@ static int group_of(const struct rw_report_group *group, int n_groups, double ke
     return g;
 }
 
-/* Sorts values [n] and writes the quantiles of `shares`. */
+/* Sorts the values and writes their quantiles at `shares`. values: [n]. */
 static void spread(double *values, uint32_t n, double at[5])
 {
     rw_sort_doubles(values, n);
@@ -377,9 +377,9 @@ static const char *metric_name(const struct rw_report *report)
     return report->eval->metrics[0].name;
 }
 
-/* Opens a table in a scrollable box. caption: HTML. names: column names, separated by bars; '*'
- * marks a column of text, and "-" is a column without a name. more: [n_more] further columns of
- * numbers. */
+/* Opens a table in a scrollable box. label: its name for screen readers. caption: HTML. names:
+ * column names, separated by bars; '*' marks a column of text, and "-" is a column without a name.
+ * more: [n_more] further columns of numbers. */
 static void open_table(FILE *out, const char *label, const char *caption, const char *names,
                        const char *const *more, int n_more)
 {
@@ -648,7 +648,8 @@ static void scores(const struct rw_report *report, FILE *out)
 
 /* ---- features ---- */
 
-/* Writes a cell with a bar whose length is a fraction of the cell, negative for a loss below 0. */
+/* Writes a cell with a bar. share: its length as a fraction of the cell; negative: for a loss below
+ * 0, with the same length as for -share. */
 static void bar_cell(FILE *out, double share)
 {
     fputs("<td class=\"bar-cell\">", out);
@@ -754,12 +755,12 @@ static void trees(const struct rw_report *report, FILE *out)
                                      : "<p>The model has no trees: all scores are 0.</p>\n",
               out);
     else
-        fprintf(
-            out,
-            "<p class=\"lead\">The top levels of the first %d of %d trees. A document takes the "
-            "upper branch if the feature is at most the threshold. The numbers of documents are "
-            "those of this data.</p>\n<div class=\"trees\">\n",
-            report->n_trees, report->model->n_trees);
+        fprintf(out,
+                "<p class=\"lead\">The top levels of the first %d of %d trees. Upper branch: the "
+                "condition holds. \"Missing\": the branch of missing values. The numbers of "
+                "documents are "
+                "those of this data.</p>\n<div class=\"trees\">\n",
+                report->n_trees, report->model->n_trees);
     for (int t = 0; t < report->n_trees; t++) {
         const struct rw_report_tree *drawn = &report->tree[t];
         char about[96];

@@ -1,5 +1,5 @@
-/* The figures of a report and the page that shows them. rw_report_gather computes all figures;
- * report.c and report_charts.c write them as one HTML page without scripts. */
+/* The figures (numbers) of a report and the page that shows them. rw_report_gather computes all
+ * figures; report.c and report_charts.c write them as one HTML page without scripts. */
 #pragma once
 
 #include <stdio.h>
@@ -8,23 +8,23 @@
 
 enum {
     RW_REPORT_VALUE_BINS = 20, /* bars of a metric's values */
-    RW_REPORT_SCORE_BINS = 40,
-    RW_REPORT_SIZES = 6,   /* query groups by size */
-    RW_REPORT_LABELS = 10, /* labels shown one by one; with more, they are grouped */
-    RW_REPORT_QUERIES = 10 /* queries listed as worst and as best */
+    RW_REPORT_SCORE_BINS = 40, /* steps of the histogram of a label's scores */
+    RW_REPORT_SIZES = 6,       /* most groups of queries by number of documents */
+    RW_REPORT_LABELS = 10,     /* labels shown one by one; with more, they are grouped */
+    RW_REPORT_QUERIES = 10     /* queries listed as worst and as best */
 };
 
 /* A group of queries by their number of documents, or of documents by label. The values of queries
  * are those of the first metric; the values of documents are their scores. */
 struct rw_report_group {
     double least, most; /* smallest and largest number of documents, or label, in the group */
-    uint32_t n;         /* queries, or documents */
-    uint32_t n_counted; /* queries that count, or documents */
+    uint32_t n;         /* number of queries, or of documents */
+    uint32_t n_counted; /* number of queries with a value of the metric, or of documents */
     double mean;        /* of the values; for queries as rw_evaluate computes it on them alone */
     double at[5];       /* quantiles 5, 25, 50, 75 and 95 % of the values; NaN without values */
 };
 struct rw_report_query {
-    uint32_t query, n_docs; /* number of the query, and of its documents */
+    uint32_t query, n_docs; /* query: its number, from 0; n_docs: how many documents it has */
     uint32_t n_relevant;    /* documents with labels above 0 */
     double value;           /* the first metric */
 };

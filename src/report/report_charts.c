@@ -82,7 +82,7 @@ static struct ticks ticks_of(double from, double to, int about, int whole)
     return ticks;
 }
 
-/* Chooses as many ticks as fit without overlap in a narrow window. */
+/* Chooses about six ticks, or fewer if they would overlap in a narrow window. */
 static struct ticks x_ticks_of(const struct plot *plot, int whole)
 {
     enum { LETTERS = 38 };
@@ -134,7 +134,7 @@ static void draw_x_ticks(const struct plot *plot)
     }
 }
 
-/* Draws a vertical line at x percent. Its label is at y percent and dy pixels. */
+/* Draws a vertical line at x percent. Its label is dy pixels below y percent. */
 static void draw_mark(FILE *out, double x, int y, int dy, const char *text)
 {
     fprintf(out,
@@ -385,7 +385,8 @@ static int next_character(const unsigned char *c, int *n_bytes, int *n_letters)
     return *n_bytes ? *n_bytes : 1;
 }
 
-/* Writes a text of at most n letters. Returns 1 if all of it was written. breaks: 1 lets lines end
+/* Writes a text; of one with more than n letters (wide ones count twice), only both ends, with an
+ * ellipsis between them. Returns 1 if all of it was written. breaks: 1 lets lines end
  * after '_'. */
 static int put_text(FILE *out, const char *text, int n, int breaks)
 {

@@ -36,7 +36,7 @@ struct query_state {
     int n_terms;
     double latent[RW_N_LATENTS]; /* set by begin_query (the query's) and draw_latents */
     double any[RW_SYNTH_STREAMS], all[RW_SYNTH_STREAMS]; /* the query's part of the gates */
-    float noise[RW_SYNTH_MAX_FEATURES];
+    float noise[RW_SYNTH_MAX_FEATURES]; /* [n_features] the query's part of each feature's noise */
 };
 
 static uint64_t item_of(uint32_t query, uint32_t doc)
@@ -335,11 +335,13 @@ static int docs_of(const struct rw_synth_shape *shape, uint64_t seed, uint32_t b
  *
  * A shape defines which latents each feature sees, and the distributions of query sizes and labels.
  * Label thresholds are fixed numbers, found on 20,000 queries of seed 12345. To add a shape, write
- * its make function, give it a row in `shapes`, and name it in rankwood.h and in test_synth.c. */
+ * its make function, give it a row in `shapes`, and name it in the messages of this file, in
+ * rankwood.h, in the program's help and in test_synth.c. */
 enum { BODY, ANCHOR, TITLE, URL, WHOLE };
+/* The gate of a family: none; the stream's "any" or "all"; "any", and 0 for queries of one term. */
 enum { NO_GATE, IF_ANY, IF_ALL, IF_VARIANCE };
 
-/* Computes phi(x) (x + x^3/3 + x^5/15 + ...) + 1/2. */
+/* Computes phi(x) (x + x^3/3 + x^5/15 + ...) + 1/2, where phi is the density. */
 double rw_synth_normal_share(double x)
 {
     double term = x, sum = x;
@@ -408,7 +410,8 @@ static void load(struct rw_synth_feature *f, int k, int latent, double weight)
 
 struct family {
     uint8_t kind, gate;
-    float match, length, rarity; /* weights of the latents within and between queries */
+    float match, length, rarity; /* weights of latents: match and length in the variance within
+                                    queries, rarity in that between queries */
 };
 
 static const struct family families[25] = {
@@ -527,7 +530,8 @@ static void make_mslr30k(struct rw_synth_shape *shape)
 
 /* ---- letor: MQ2008's 46 features ---- */
 
-/* Sets stream and family of ids 1 to 46. Stream -1: the feature has no stream. */
+/* Sets the latents, the stream and the gate of feature `id`, 1 to 46. Those from 41 on have no
+ * stream. */
 static void letor_loads(struct rw_synth_feature *f, int id)
 {
     static const float match[] = {0.5f, 0, 0.5f, 0.05f}; /* tf, idf, tf idf, length */
@@ -614,8 +618,8 @@ static void drawn_loads(const struct rw_synth_shape *shape, struct rw_synth_feat
     fill_noise(f, 0.2 * draw(shape, i, 7));
 }
 
-/* Adds a feature with one of five shares of zeros, and a gate for the zeros, which features of one
- * stream share. Returns the share. */
+/* Adds a feature with a share of zeros drawn from zeros: [5], and returns this share. The zeros
+ * come from a gate of its stream or of a topic (RW_LATENT_FREE), which other features share. */
 static double drawn_feature(struct rw_synth_shape *shape, int id, const double *zeros)
 {
     struct rw_synth_feature *f = add_feature(shape, id);

@@ -3,8 +3,9 @@
  * and the tests.
  *
  * A query is a pure function of (shape, seed, query number). Random numbers are counter-based, and
- * arithmetic is + - * / sqrt, conversions and base/exact.h. The first n queries of any set are
- * therefore identical, whatever the number of threads or the machine. Relevance depends on the
+ * arithmetic is + - * / sqrt, conversions and base/exact.h. The first n queries of
+ * sets of one shape and seed are therefore identical, whatever the size of the set, the number of
+ * threads or the machine. Relevance depends on the
  * shape alone. Sets of different seeds are thus new queries from one distribution, and can serve as
  * training, validation and test sets.
  *
@@ -12,15 +13,17 @@
  * relevance, quality, length, how well each text stream matches, and whether it matches at all.
  * Some belong to the query, others to the document. A score mixes them with non-linear and
  * interacting terms and noise, and fixed thresholds turn it into the label. Each feature is a
- * weighted sum of a few latents and separate noise. 8 knots map it to its marginal distribution,
- * and it is rounded to its number of decimals. */
+ * weighted sum of a few latents and separate noise. 8 knots, the values at -3 to 4 standard
+ * deviations, map this sum to the distribution of the feature, and the result is rounded. Many
+ * features have a gate: where a latent is below a threshold (the gate is closed), the value is 0.
+ */
 #pragma once
 
 #include "dataset/dataset.h"
 
 enum {
     RW_SYNTH_KNOTS = 8,   /* at -3, -2, .., 4 standard deviations */
-    RW_SYNTH_LOADS = 4,   /* latents per feature, at most */
+    RW_SYNTH_LOADS = 4,   /* most latents in a feature's weighted sum */
     RW_SYNTH_STREAMS = 5, /* body, anchor, title, url, whole document */
     RW_SYNTH_LABELS = 5,  /* labels are 0 .. 4; a shape may use fewer */
     RW_SYNTH_MAX_FEATURES = 519,
@@ -54,21 +57,23 @@ enum rw_synth_kind {
     RW_SYNTH_ZERO,    /* always 0 */
     RW_SYNTH_VALUE,   /* mapped by knots */
     RW_SYNTH_COVERED, /* number of query terms that occur in the stream */
-    RW_SYNTH_RATIO,   /* the same, divided by the number of query terms */
+    RW_SYNTH_RATIO,   /* as RW_SYNTH_COVERED, divided by the number of query terms */
     RW_SYNTH_BOOLEAN, /* 1: all query terms occur */
     RW_SYNTH_SAME     /* mapped by knots, one value for all documents of the query */
 };
 
-/* Rounding of a value: a number of decimals, or a multiple of 1 / terms, or of 1 / terms^2. */
+/* Values of `decimals` that stand for rounding to multiples of 1 / n and 1 / n^2, where n is the
+ * number of query terms. */
 enum { RW_SYNTH_PER_TERM = 100, RW_SYNTH_PER_TERM_2 = 101 };
 
 struct rw_synth_feature {
     uint16_t id;
     uint8_t kind;            /* enum rw_synth_kind */
     uint8_t stream;          /* for COVERED, RATIO, BOOLEAN */
-    uint8_t decimals;        /* or RW_SYNTH_PER_TERM.. */
+    uint8_t decimals;        /* to round to, at most 6; or RW_SYNTH_PER_TERM, RW_SYNTH_PER_TERM_2 */
     uint8_t zero_if_single;  /* 1: 0 for a query of one term (a variance over terms) */
-    uint8_t query_if_closed; /* value if the gate is closed: 1: the query's part; 0: 0 */
+    uint8_t query_if_closed; /* if the gate is closed: 1: the value depends on the query's
+                                latents and noise only; 0: it is 0 */
     int8_t gate;             /* latent that opens the gate from gate_from on; -1: always open */
     int8_t unknown;          /* latent that yields FLT_MAX from unknown_from on; -1: never */
     double gate_from, unknown_from;
@@ -85,9 +90,10 @@ struct rw_synth_traits {
     /* sets the members of a shape except `traits` and `stream`; may replace the knots of size_knot,
      * which follow median_docs and spread */
     void (*make)(struct rw_synth_shape *shape);
-    int sparse;        /* zeros are absent */
-    int as_letor;      /* each query's values scaled to [0, 1], 6 decimals; "docid = ..." */
-    uint32_t max_docs; /* most documents per query */
+    int sparse;   /* 1: zeros are absent */
+    int as_letor; /* 1: each feature is scaled to [0, 1] within the query and has 6 decimals, and
+                     documents have comments "docid = ..." */
+    uint32_t max_docs;          /* most documents per query */
     double median_docs, spread; /* documents per query; one standard deviation is a factor of
                                    2^spread */
     double noise, density;      /* weights in the score that determines the label */
@@ -95,10 +101,10 @@ struct rw_synth_traits {
 };
 struct rw_synth_shape {
     const struct rw_synth_traits *traits;
-    uint32_t stream;                                               /* stream of random numbers */
-    double size_knot[RW_SYNTH_KNOTS];                              /* distribution of documents per
-                                                                      query */
-    double any_from[RW_SYNTH_STREAMS], all_from[RW_SYNTH_STREAMS]; /* thresholds of the gates */
+    uint32_t stream;                  /* stream of random numbers */
+    double size_knot[RW_SYNTH_KNOTS]; /* knots of the number of documents per query */
+    /* values of RW_LATENT_ANY + k and RW_LATENT_ALL + k from which a gate of stream k is open */
+    double any_from[RW_SYNTH_STREAMS], all_from[RW_SYNTH_STREAMS];
     int n_features;
     struct rw_synth_feature feature[RW_SYNTH_MAX_FEATURES]; /* ascending by id */
 };
@@ -122,8 +128,8 @@ extern const struct rw_synth_letor_row rw_synth_letor_rows[46];
 /* Makes the shape of a name. An unknown name fails with RW_ERR_ARGUMENT and a list of names. The
  * caller frees the shape with rw_mem_free. */
 int rw_synth_shape_new(struct rw_ctx *ctx, const char *name, struct rw_synth_shape **out);
-/* Returns the share of a standard normal distribution below x, |x| <= 8, and its inverse for a
- * share in (0, 1). */
+/* rw_synth_normal_share returns the share of a standard normal distribution below x, for |x| <= 8.
+ * rw_synth_normal_quantile is its inverse, for a share in (0, 1). */
 double rw_synth_normal_share(double x);
 double rw_synth_normal_quantile(double share);
 
