@@ -758,8 +758,7 @@ static void trees(const struct rw_report *report, FILE *out)
         fprintf(out,
                 "<p class=\"lead\">The top levels of the first %d of %d trees. Upper branch: the "
                 "condition holds. \"Missing\": the branch of missing values. The numbers of "
-                "documents are "
-                "those of this data.</p>\n<div class=\"trees\">\n",
+                "documents are those of this data.</p>\n<div class=\"trees\">\n",
                 report->n_trees, report->model->n_trees);
     for (int t = 0; t < report->n_trees; t++) {
         const struct rw_report_tree *drawn = &report->tree[t];

@@ -386,8 +386,7 @@ static int next_character(const unsigned char *c, int *n_bytes, int *n_letters)
 }
 
 /* Writes a text; of one with more than n letters (wide ones count twice), only both ends, with an
- * ellipsis between them. Returns 1 if all of it was written. breaks: 1 lets lines end
- * after '_'. */
+ * ellipsis between them. Returns 1 if all of it was written. breaks: 1 lets lines end after '_'. */
 static int put_text(FILE *out, const char *text, int n, int breaks)
 {
     const unsigned char *c = (const unsigned char *)text;

@@ -3,11 +3,11 @@
  * and the tests.
  *
  * A query is a pure function of (shape, seed, query number). Random numbers are counter-based, and
- * arithmetic is + - * / sqrt, conversions and base/exact.h. The first n queries of
- * sets of one shape and seed are therefore identical, whatever the size of the set, the number of
- * threads or the machine. Relevance depends on the
- * shape alone. Sets of different seeds are thus new queries from one distribution, and can serve as
- * training, validation and test sets.
+ * arithmetic is + - * / sqrt, conversions and base/exact.h. The first n queries of sets of one
+ * shape and seed are therefore identical, whatever the size of the set, the number of threads or
+ * the machine. How relevance depends on the latents is a property of the shape alone. Sets of
+ * different seeds are thus new queries from one distribution, and can serve as training, validation
+ * and test sets.
  *
  * A document is generated from latent quantities, which are standard normal. Examples are
  * relevance, quality, length, how well each text stream matches, and whether it matches at all.
@@ -15,8 +15,8 @@
  * interacting terms and noise, and fixed thresholds turn it into the label. Each feature is a
  * weighted sum of a few latents and separate noise. 8 knots, the values at -3 to 4 standard
  * deviations, map this sum to the distribution of the feature, and the result is rounded. Many
- * features have a gate: where a latent is below a threshold (the gate is closed), the value is 0.
- */
+ * features have a gate: where a latent is below a threshold (the gate is closed), the value is 0,
+ * or depends on the query only. */
 #pragma once
 
 #include "dataset/dataset.h"
@@ -62,8 +62,8 @@ enum rw_synth_kind {
     RW_SYNTH_SAME     /* mapped by knots, one value for all documents of the query */
 };
 
-/* Values of `decimals` that stand for rounding to multiples of 1 / n and 1 / n^2, where n is the
- * number of query terms. */
+/* Values of `decimals` for rounding to multiples of 1 / n and of 1 / n^2, where n is the number of
+ * query terms. */
 enum { RW_SYNTH_PER_TERM = 100, RW_SYNTH_PER_TERM_2 = 101 };
 
 struct rw_synth_feature {
