@@ -1,7 +1,8 @@
 /* Arrow's C data interface: structs with a fixed layout, which every consumer declares itself
- * (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html). Before use,
- * io/batches.c checks lengths, offsets, numbers of buffers and indices. The interface does not
- * contain the sizes of buffers, except those of string views, so other sizes cannot be checked. */
+ * (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html). io/batches.c
+ * reads the data. Before use it checks lengths, offsets, numbers of buffers and indices into
+ * dictionaries. The interface contains the sizes of the buffers that long string views point to,
+ * and of no other buffers, so other sizes cannot be checked. */
 #pragma once
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
-/* Tables that are given in batches of documents: Arrow record batches of another program become
- * columns of a table in memory, and batches of a caller (rw_table.batches) are read in passes,
- * again in each.
- */
+/* Tables that are given in batches of documents. Arrow record batches of another program become
+ * columns of a table in memory (rw_arrow_read), without copies of their numbers. Batches of a
+ * caller (rw_table.batches) are read again in each pass (rw_stream_codes). Also has
+ * rw_dataset_from_table, which reads all tables with their values. */
 #include "io/arrow.h"
 
 #include <ctype.h>
@@ -13,7 +13,7 @@
 #include "comm/comm.h"
 #include "io/source.h"
 
-#define MOST (INT64_MAX / 64) /* elements of an array, so its bits fit into int64 */
+#define MOST (INT64_MAX / 64) /* most elements of an array, so its size in bits fits into int64 */
 
 struct arrow {
     struct rw_arrow columns;   /* must be first: rw_arrow_free receives its address */
@@ -36,7 +36,7 @@ struct kind {
     enum id_type id;
     int is_number;
     enum rw_value_type type; /* type of a number */
-    int bytes;               /* bytes per number; 0: bits, or "n", whose elements are all null */
+    int bytes;               /* bytes per number; 0: bits, nulls ("n"), or not a number */
 };
 
 static const struct kind *kind_of(const struct ArrowSchema *schema)
@@ -170,7 +170,7 @@ out:
     return status;
 }
 
-/* Reads all batches of the stream. If it is NULL, takes `batch`, whose schema is already set. */
+/* Reads all batches of the stream. stream NULL: takes `batch`; arrow->schema is already set. */
 static int read_batches(struct rw_ctx *ctx, struct ArrowArrayStream *stream,
                         struct ArrowArray *batch, struct arrow *arrow)
 {
@@ -382,9 +382,10 @@ static int value_at(const struct values *v, int64_t i, struct id *out)
     return (v->kind->id == ID_STRING_VIEW ? view_at(v, i, out) : string_at(v, i, out)) ? 1 : -1;
 }
 
-/* One batch of a column: values, or indices into a dictionary. */
+/* The query ids in one batch of a column. */
 struct ids {
-    struct values own, listed; /* listed.array NULL: there is no dictionary */
+    struct values own, listed; /* own: the ids or, with a dictionary, indices of ids; listed: the
+                                  dictionary's ids; listed.array NULL: there is no dictionary */
 };
 
 /* Reads the id of element i, from the dictionary if there is one. Returns like value_at. */
@@ -482,7 +483,7 @@ int rw_arrow_ids_read(struct rw_ctx *ctx, struct rw_arrow *columns, uint32_t col
                     doc, rw_comm_shard(ctx, shard), name);
             if (status < 0)
                 return rw_fail(ctx, RW_ERR_DATA,
-                               "column '%.200s' is damaged: offsets of document %u (from 0)%s are "
+                               "column '%.200s' is damaged: the id of document %u (from 0)%s is "
                                "outside its buffers",
                                name, doc, rw_comm_shard(ctx, shard));
             if (doc == 0 || !same(&id, &last))
@@ -550,13 +551,13 @@ int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *table, stru
 /* ---- codes of tables whose values arrive in batches ----
  *
  * The values are never in memory as a whole. Batches may have any size, so their documents are
- * combined into chunks of one size. At most as many chunks as there are threads are current, which
- * means that their documents are being collected. If all documents are sampled, there is one pass.
- */
+ * combined into chunks of one size. A chunk is current while its documents are being collected, in
+ * the scratch memory of one thread, the chunk's slot. At most as many chunks as there are threads
+ * are current. If all documents are sampled, there is one pass. */
 #define MOST_STAGED \
     ((size_t)128 << 20) /* most bytes of values of all current chunks, if more than one */
 
-/* The documents of the current batch that belong to one chunk. */
+/* The wanted documents of the current batch that belong to one chunk. */
 struct segment {
     uint32_t slot;     /* slot of the chunk */
     uint32_t first, n; /* range in struct streamed's `row` */
@@ -612,7 +613,7 @@ static int end_chunks(struct streamed *b)
                       : status;
 }
 
-/* Stores values: each step takes RW_TABLE_COLUMNS columns of a segment. */
+/* Stores values: each step takes at most RW_TABLE_COLUMNS columns of a segment. */
 static int stage_some(void *user, struct rw_share *share)
 {
     struct streamed *b = user;
@@ -680,7 +681,7 @@ static int read_stream(struct rw_source *source)
             if (done < n_docs)
                 RW_TRY(begin_chunks(b, b->chunk + b->n_slots));
         }
-        /* in the last pass, all documents before these have already been checked */
+        /* only the last pass checks, batch by batch, so the first infinite value is reported */
         if (!source->sampled || !source->sample.in)
             RW_TRY(rw_table_check(source->ctx, &b->reader));
     }

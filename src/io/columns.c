@@ -1,5 +1,5 @@
 /* The settings for reading tables (io/data_format.h): which columns are labels, query ids, features
- * or categorical features, as chosen by the caller or by a model. */
+ * or categorical features, as chosen by the caller, by a model or by another data set. */
 #include "io/data_format.h"
 
 #include <stdlib.h>
@@ -40,7 +40,8 @@ static int copy_list(struct rw_ctx *ctx, struct rw_arena *arena, const char *con
     return RW_OK;
 }
 
-/* Sets the feature names. in_use: [RW_FEATURE_IDS] 1: files must have the feature; NULL: all. */
+/* Sets the feature names. in_use: [RW_FEATURE_IDS] 1: files must have the feature; NULL: files must
+ * have all features. */
 static int take_names(struct rw_ctx *ctx, struct rw_table_columns *columns,
                       const struct rw_feature_name *names, int32_t n, const uint8_t *in_use)
 {
@@ -162,8 +163,8 @@ out:
     return status;
 }
 
-/* Copies the settings. Names come from `like`, `feature` or `model`, the first of them that is set.
- */
+/* Copies the settings. Names come from `like` if it has names, otherwise from `feature` if it is
+ * set, otherwise from `model`. */
 static int fill(struct rw_ctx *ctx, const struct rw_columns *from, struct rw_table_columns *to)
 {
     const struct rw_model *model = from->model;

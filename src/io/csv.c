@@ -18,8 +18,8 @@ struct column {
     /* feature: its index among those that are read, ascending by id; further label: its number from
      * 0 */
     uint32_t slot;
-    int is_word;    /* feature: its values are words */
-    int is_ignored; /* 1: named by the parameter 'ignore', or further labels that are not read */
+    int is_word;    /* feature: 1: its values are words, texts that are categories */
+    int is_ignored; /* 1: selected by the parameter 'ignore', or further labels that are not read */
     int64_t id;     /* feature id; -1: not read */
     char *title;    /* name in the header; NULL: there is no header */
 };
@@ -230,8 +230,8 @@ static int are_numbers(const char *const *texts, int n)
     return n <= 0;
 }
 
-/* Decides whether there is a header. It is missing if the caller gives all columns as numbers and
- * the fields contain a number. */
+/* Decides whether there is a header. It is missing if the caller gives columns, all of them by
+ * number, and a field of the first record is a number. */
 static int find_header(struct header *h)
 {
     const struct rw_columns *given = &h->columns->given;
@@ -256,7 +256,7 @@ static int find_header(struct header *h)
     return RW_OK;
 }
 
-/* Returns 1 if the names look like the fields of a document: all are numbers or missing values. */
+/* Returns 1 if all names are numbers or missing values, and one is a number, as in a document. */
 static int is_no_header(const struct header *h)
 {
     int any_number = 0;
@@ -324,7 +324,7 @@ static int no_column(const struct header *h, const char *text, const char *what)
                "the first line is read as a document, because it contains numbers");
 }
 
-/* Assigns a role to a column. given: NULL: the default `name`. may_lack: it is optional. */
+/* Assigns a role to a column. given: its name or number; NULL: `name`. may_lack: it is optional. */
 static int take_role(struct header *h, const char *given, const char *name, enum role role,
                      int may_lack)
 {
@@ -357,7 +357,7 @@ static int reads_names_only(const struct header *h)
     return h->columns->n_names && h->columns->first_other < 0;
 }
 
-/* Assigns further labels, which only a training set has. */
+/* Assigns the columns of further labels, or ignores them if columns are selected only by names. */
 static int take_more_labels(struct header *h)
 {
     const struct rw_columns *given = &h->columns->given;
@@ -434,7 +434,7 @@ static int check_names_in_model(const struct header *h)
     return rw_fail(h->ctx, RW_ERR_DATA, "%s:1: %s", h->name, why);
 }
 
-/* Checks that columns have different names. */
+/* Checks that the columns that have names and are not ignored have different names. */
 static int check_titles(const struct header *h)
 {
     struct rw_query_ids seen RW_RELEASED(rw_query_ids_release) = {0}; /* a set of texts */
@@ -463,7 +463,7 @@ static int no_name(const struct header *h, uint32_t column)
                column + 1);
 }
 
-/* Returns 1 if the column is ignored, or has no name or that of labels or query ids. */
+/* Returns 1 if the column is ignored, or has no name or the default name of labels or query ids. */
 static int is_expected(const struct header *h, uint32_t column)
 {
     const struct rw_columns *given = &h->columns->given;
@@ -638,7 +638,8 @@ struct record {
     const char *begin;
     float label, more_label[RW_MAX_LABELS];
     double weight;
-    const char *id, *id_at; /* the query's id, in the text or the worker's memory; its position */
+    /* id: [id_bytes] the query's id, in the text or the worker's memory; id_at: its field */
+    const char *id, *id_at;
     size_t id_bytes;
 };
 
@@ -960,7 +961,7 @@ static void close_text(struct rw_text *text)
     rw_mem_free(text->layout);
 }
 
-/* Sets a builder's width, and copies the file's feature names into the first builder. */
+/* Sets a builder's width and by_name, and copies the feature names into the first builder. */
 static int finish(struct rw_ctx *ctx, const struct rw_text *text, struct rw_builder *builder)
 {
     const struct rw_csv_layout *layout = text->layout;

@@ -1,10 +1,11 @@
-/* Readers of data formats, the division of files among workers, and files that are read line by
- * line.
+/* Declares the data formats, the functions that read data files of any format, the settings for
+ * tables (CSV, TSV), the division of files into one shard per worker, and files that are read line
+ * by line.
  *
  * To add a data format, write io/<name>.c with its rw_data_format_<name>, and add a row to
  * data_formats.def, before letor, which accepts everything. The build follows that table. A file is
- * recognised by its first bytes or by its name, so every command and the library read the new
- * format. */
+ * recognised by its first bytes or by its name (rw_data_format_of), so every command and the
+ * library read the new format. */
 #pragma once
 
 #include "dataset/dataset.h"
@@ -17,23 +18,26 @@ struct rw_text_kind;
 
 /* A range of a file. */
 struct rw_range {
-    /* in units of the file: documents of a cache, bytes of text; end: UINT64_MAX is the end of the
-     * file */
+    /* [begin, end) counts documents in a cache and bytes in text. end UINT64_MAX: the end of the
+     * file. begin UINT64_MAX: the range is empty. */
     uint64_t begin, end;
-    uint64_t n_lines; /* output: number of lines of text in the range */
+    uint64_t n_lines; /* output: number of lines in a range of text; unchanged for a cache */
 };
 
 /* How a file that allows random access is divided at query boundaries, so several workers can read
  * it. */
 struct rw_divided {
-    /* Checks the whole file before it is divided. All workers call it. NULL: no check. */
+    /* Checks the whole file before it is divided. All workers call it, and fail together. NULL: no
+     * check. */
     int (*check)(struct rw_ctx *ctx, struct rw_input *input);
     /* Finds the first document from byte `at` of the file on that begins a query. Sets *place to
-     * its position in the units of a range, or to UINT64_MAX if there is no such document. If
-     * *query is NULL, the query of the document at `at` may be skipped, since it may have begun
-     * before. If no document is found, sets *query, which the caller frees, to the id of its last
-     * query. For the next file, that is passed with `at` 0, and documents of this query are
-     * skipped. */
+     * the document's position in the units of a range, or to UINT64_MAX if there is no such
+     * document. If *query is NULL, the query of the document at `at` may be skipped, since it may
+     * have begun before. If *query is an id, `at` is 0, and documents of this query at the start of
+     * the file are skipped: the previous file ended within it. If no document is found, *query is
+     * afterwards the id of the last query that was examined, or NULL if no query was examined. The
+     * caller passes it for the next file. The caller frees *query. Returns a negative status on
+     * failure. */
     int (*next_query)(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query,
                       uint64_t *place);
 };
@@ -41,21 +45,24 @@ struct rw_divided {
 /* A format of data files: text that is parsed in chunks, or a format that is read at once. */
 struct rw_data_format {
     const char *name;
-    int (*probe)(const unsigned char *head, size_t n_bytes); /* 1: a file with this beginning has
-                                                                the format; NULL: every file has */
-    /* Endings of file names, with or without ".gz", terminated by NULL. If it is NULL, only `probe`
-     * recognises files. If columns are given (rw_ctx_set_columns), files with other names have the
-     * format, too, if `probe` accepts the beginning of their unpacked content. */
+    int (*probe)(const unsigned char *head, size_t n_bytes); /* returns 1 if a file that begins with
+                                                                `head` has the format; NULL: every
+                                                                file has the format */
+    /* Endings of file names, with or without ".gz", terminated by NULL: files with these names have
+     * the format. Other files have it only if the caller chose columns (rw_columns_are_given) and
+     * `probe` accepts the beginning of their unpacked content. If `endings` is NULL, `probe` alone
+     * decides, by the first raw bytes. */
     const char *const *endings;
     const struct rw_text_kind *text; /* NULL: not text; otherwise how to parse its chunks
                                         (io/text.h) */
     /* For formats that are not text: reads the whole file, or the range if it is not NULL, into the
      * empty `out`. If the file has codes that satisfy `rule`, they may replace the values.
-     * Documents with lines (rw_builder_line) must also have the file's name. */
+     * If `out` has the line numbers of documents (rw_builder_line), it must also have the file's
+     * name. */
     int (*whole)(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
                  const struct rw_cut_rule *rule, struct rw_binned *out);
     int notices_queries;              /* 1: `whole` rejects repeated queries */
-    const struct rw_divided *divided; /* NULL: each file is read as a whole, by one worker */
+    const struct rw_divided *divided; /* NULL: one worker reads a file of this format as a whole */
 };
 #define RW_DATA_FORMAT(name) extern const struct rw_data_format rw_data_format_##name;
 #include "io/data_formats.def"
@@ -63,30 +70,33 @@ struct rw_data_format {
 /* Returns the format of a file, never NULL: a file that is not recognised is read as LETOR text. */
 const struct rw_data_format *rw_data_format_of(const struct rw_ctx *ctx,
                                                const struct rw_input *input);
-/* Logs a note about decimals beyond float's range, if there were any. */
+/* Logs a note about decimals beyond float's range, unless their number, n_clamped, is 0. */
 void rw_data_format_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
-/* Receives some documents at a time, in order, with their values. Their queries, ids and comments
- * may be missing. */
+/* Type of a function that receives the documents in order, some or all of them at a time, with
+ * labels and values. The documents' queries, query ids and comments may be missing. A negative
+ * status ends the reading. */
 typedef int rw_take_values_fn(void *user, const struct rw_dataset *some);
 /* How the features' values are used. */
 struct rw_read_goal {
-    const struct rw_cut_rule *rule; /* NULL: keep the values; otherwise codes of this rule may
-                                       replace them */
-    /* Called when files turn out to be LETOR text with many documents, and before such text from a
-     * pipe is stored. Returns 1 if the text must be binned with `rule` while it is read. It may
-     * open files that only such text needs, when it is first called. NULL: text is not binned. */
+    const struct rw_cut_rule *rule; /* NULL: keep the values; otherwise codes that satisfy this rule
+                                       may replace the values */
+    /* With one worker, called when files turn out to be LETOR text with many documents, and before
+     * such text from a pipe is stored in a temporary file. Returns 1 if the text must be binned
+     * with `rule` while it is read. Its first call may open files that are needed only if text is
+     * binned. NULL: text is not binned. Several workers never call it: they bin LETOR text if
+     * `rule` is set. */
     int (*bins_text)(struct rw_ctx *ctx, struct rw_read_goal *goal);
     const void *user;               /* for bins_text; borrowed */
-    struct rw_cache_values *values; /* receives the values of text that is binned; NULL: not
+    struct rw_cache_values *values; /* receives the values of text that one worker bins; NULL: not
                                        stored */
-    rw_take_values_fn *take; /* receives the values, which are not kept; requires `rule` NULL. NULL:
-                                not called */
+    rw_take_values_fn *take; /* receives the values, which are then dropped; requires `rule` NULL.
+                                NULL: not called */
     void *take_user;         /* argument of `take`; borrowed */
     int may_come_back; /* 1: a query id that reappears after other ids begins a separate query with
-                          that id; 0: that is an error */
+                          that id; 0, or if it reappears within one cache: an error */
 };
-/* Reads all data for commands and the library, like rw_dataset_read, as the goal requires. out:
- * must be empty, and is empty after a failure. */
+/* Reads files like rw_dataset_read, but as the goal requires. All workers call it, and fail
+ * together. out: must be empty, and is empty after a failure. */
 int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                   struct rw_read_goal *goal, struct rw_binned *out);
 /* Does what rw_files_read does, for a goal with `rule` NULL. *out: the documents, without features
@@ -94,58 +104,60 @@ int rw_files_read(struct rw_ctx *ctx, const char *const *paths, int n_paths,
 int rw_files_read_documents(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                             struct rw_read_goal goal, struct rw_dataset **out);
 
-/* Settings for reading tables (CSV, TSV): those passed to rw_ctx_set_columns, and those of the
- * library. The features with words are also those of LETOR text and caches. */
+/* Settings for reading tables (CSV, TSV), made by rw_ctx_set_columns. A feature has words if it is
+ * categorical and its values are given as texts. The settings about features with words also apply
+ * to LETOR text and caches. */
 struct rw_table_columns {
     struct rw_arena arena; /* owns the copies in `given`, and by_category */
     /* The caller's settings. Texts and lists are copies; model, like, feature, needed and names are
      * borrowed and not used after rw_ctx_set_columns. */
     struct rw_columns given;
-    /* features that are found by name; n_names 0: features are numbered */
+    /* features that are found by the names of columns; n_names 0: features are numbered */
     int32_t n_names;
     struct rw_feature_name *name; /* [n_names] sorted by name; owned */
     uint8_t *needed;              /* [n_names] 1: the file must have it; owned */
     int has_noted_extra;          /* 1: columns without one of these names have been reported */
-    int64_t first_other; /* id for the first column whose name is unknown; -1: skip such columns */
-    /* features whose values are words: those in the list given.categorical and in by_category */
+    int64_t first_other; /* id for the first column whose name is not in `name`, ascending for the
+                            next ones; -1: skip such columns */
+    /* features with words are those in the list given.categorical and in by_category */
     int32_t n_called;
-    /* [n_called] ascending by id: names for the list, for files without names; owned */
+    /* [n_called] ascending by id: names that the list may contain if a file has no names; owned */
     struct rw_feature_name *called;
-    uint8_t *by_category; /* [RW_FEATURE_IDS] 1: categorical in the model; NULL: no model */
-    struct rw_vocabulary *vocabulary; /* NULL: no feature's values are words; owned */
+    uint8_t *by_category; /* [RW_FEATURE_IDS] 1: categorical in the model; NULL: no such feature */
+    struct rw_vocabulary *vocabulary; /* NULL: no feature has words; owned */
 };
 
-/* Sets *out to the context's vocabulary, or to NULL if no feature's values are words, and marks in
- * it the features with words of a file whose columns have these names. names NULL: the file has no
- * names; those in `called` apply. The context owns *out. */
+/* Sets *out to the context's vocabulary, or to NULL if no feature has words. Marks in the
+ * vocabulary the features with words of a file whose features have these names. names NULL: the
+ * file has no names, and the list may use those in `called`. The context owns *out. */
 int rw_columns_vocabulary(struct rw_ctx *ctx, const struct rw_feature_name *names, int32_t n_names,
                           struct rw_vocabulary **out);
-/* Fails with RW_ERR_ARGUMENT if the data set, which was read with these settings, lacks a feature
- * in the list of categorical features; of a range in the list, if it lacks all. Training checks
- * this itself. */
+/* Fails with RW_ERR_ARGUMENT if the data set, which was read with the context's settings, lacks a
+ * feature in the list of categorical features, or all features of a range in the list. Training
+ * need not call it, since it makes this check itself. */
 int rw_columns_check_categorical(struct rw_ctx *ctx, const struct rw_dataset *dataset);
 
-/* Returns 1 if the caller set any columns of labels, query ids or weights, or columns to ignore.
- * Text that looks like a table is then read as one, whatever its name is. */
+/* Returns 1 if the caller set any columns of labels, further labels, query ids or weights, or
+ * columns to ignore. A file that looks like a table is then read as one, whatever its name is. */
 int rw_columns_are_given(const struct rw_table_columns *columns);
 /* Sets *index to the index in columns->name of a column with this name, as written or as a model's
- * file stores it, or to -1. */
+ * file stores it, or to -1 if the name is not there. */
 int rw_columns_find(struct rw_ctx *ctx, const struct rw_table_columns *columns, const char *name,
                     int32_t *index);
-/* Fails with RW_ERR_DATA if a feature of the file, which is read with its own ids, has an id that
- * differs from the one for its name in ctx->columns. */
+/* Checks a file that stores the ids of its features (a cache). Fails with RW_ERR_DATA if
+ * ctx->columns has a different id for the name of one of its features. */
 int rw_columns_agree(struct rw_ctx *ctx, const char *file, const struct rw_dataset *dataset);
-/* From now on, features are found by the names of `like`, if it has names. NULL: they are numbered.
- */
+/* From now on, features are found by the names of `like`. If it is NULL or has no names, features
+ * are numbered. */
 int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like);
 
 /* ---- shards: the part of the files that a worker reads ----
  *
  * A shard has whole queries, in order. If all files are plain LETOR text or caches, they are
  * divided at query boundaries, into shards of about equal numbers of bytes. Each worker computes
- * the same boundaries independently. If a file cannot be divided (gzip, CSV, TSV), all files are
- * assigned to workers as a whole. */
-/* A position in a sequence of files; `at` is in the units of a range. */
+ * the same boundaries independently. If one file cannot be divided (gzip, CSV, TSV), no file is:
+ * each is assigned to one worker. */
+/* A position in a sequence of files; `at` is in the units of struct rw_range. */
 struct rw_place {
     int32_t file;
     uint64_t at;
@@ -155,10 +167,11 @@ struct rw_shard {
     struct rw_place begin, end; /* end: the first position after the shard */
     int is_text;                /* 1: all files are LETOR text, plain or gzip */
     int is_cache;               /* 1: the only file is a cache, which is divided */
-    struct rw_range range;      /* set while reading: range in the current, then in the last file */
+    struct rw_range range;      /* set by reading a plain file of LETOR text or a cache: the shard's
+                                   range of the file opened last */
 };
 
-/* Finds the shard of the context's worker. All workers call it, and fail together. */
+/* Finds the shard of this worker. All workers call it, and fail together. */
 int rw_shard_find(struct rw_ctx *ctx, const char *const *paths, int n_paths, struct rw_shard *part);
 /* Sets the range of files, [*first, *end), that contain parts of the shard. */
 void rw_shard_files(const struct rw_shard *part, int *first, int *end);
@@ -171,14 +184,16 @@ int rw_shard_check_path(struct rw_ctx *ctx, const char *path);
 
 /* ---- checking the workers' shards together ---- */
 
-/* Checks that the workers' documents are one data set: consecutive parts of these files, with the
- * same feature names and the same number of labels per document and, if `notice` is 1, without a
- * repeated query on any worker. Each worker's documents receive data that only other workers know:
- * numbers of documents and lines before them, feature names, and weights of 1 if other documents
- * have weights. All workers call it, and fail together. */
+/* Checks that the workers' documents are one data set: consecutive shards of these files, with the
+ * same feature names and the same number of labels per document. If `notice` is 1, also checks that
+ * no two queries of any workers have the same id. Each worker's documents receive data that only
+ * other workers know: numbers of documents and lines before them, feature names, weights of 1 if
+ * other documents have weights, and whether weights are per query. The context receives the largest
+ * number of tables that a worker has read. All workers call it, and fail together. */
 int rw_together_check(struct rw_ctx *ctx, const char *const *paths, const struct rw_shard *part,
                       int notice, struct rw_dataset *documents);
-/* Like rw_data_format_note_clamped, for the sum over all workers; worker 0 logs it. */
+/* Like rw_data_format_note_clamped, for the sum over all workers, all of which call it. Worker 0
+ * logs the note. */
 int rw_together_note_clamped(struct rw_ctx *ctx, uint64_t n_clamped);
 
 /* ---- files that are read line by line and are in memory as a whole: side columns, feature names,
@@ -190,11 +205,11 @@ struct rw_line_reader {
     char *text, *text_end;  /* [text, text_end): the lines without blank ones at the end; owned */
     char *next;             /* start of the line after the current one */
     uint64_t number;        /* number of the current line, from 1; 0: before the first */
-    char *begin, *end;      /* the current line without its newline; *end is 0 */
+    char *begin, *end;      /* the current line without its newline; a 0 replaces the newline */
 };
 /* Reads the whole file. Close the reader even on failure. */
 int rw_line_reader_open(struct rw_ctx *ctx, const char *path, struct rw_line_reader *lines);
-/* Advances to the next line. Returns 0 at the end. */
+/* Advances to the next line. Returns 1, or 0 if there are no more lines. */
 int rw_line_reader_next(struct rw_line_reader *lines);
 void rw_line_reader_close(struct rw_line_reader *lines);
 
@@ -236,8 +251,8 @@ struct rw_trec_line {
 int rw_trec_line_of(struct rw_ctx *ctx, const struct rw_line_reader *lines, enum rw_trec_file file,
                     struct rw_trec_line *out);
 
-/* Reads one score per line. Fails with RW_ERR_DATA if the file does not have n of them. scores:
- * [n], written. */
+/* Reads one score per line, a finite number. Fails with RW_ERR_DATA if the file does not have n
+ * scores. scores: [n], written. */
 int rw_scores_of_lines(struct rw_ctx *ctx, struct rw_line_reader *lines, uint32_t n,
                        double *scores);
 

@@ -1,6 +1,6 @@
-/* Inputs (io/input.h): bytes of a file, a pipe or memory, unpacked if they are gzip. A pipe that is
- * read several times is copied to a temporary file (the spool). The members of a gzip file can be
- * unpacked by several threads. */
+/* Inputs (io/input.h): bytes of a file, a pipe or memory, unpacked if they are gzip. The spool is
+ * the list of pipes that were opened together; the content of a pipe that is read several times is
+ * kept in memory or in a temporary file. Several threads can unpack the members of a gzip file. */
 #include "io/input.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include "comm/comm.h"
 #include "io/data_format.h"
 
-/* Bytes to read at a time: from a pipe or gzip; by one thread of a file to load; of these, between
- * two steps of the checksum. */
+/* RAW_BYTES: bytes to read at a time from a pipe or a gzip file. PIECE_BYTES: size of a chunk of a
+ * file to load, which one thread reads. SLICE_BYTES: bytes of a chunk to read and sum at a time. */
 enum { RAW_BYTES = 1 << 18, PIECE_BYTES = 1 << 22, SLICE_BYTES = 1 << 17 };
 
 struct rw_input {
@@ -85,7 +85,7 @@ static int fetch(struct rw_input *input)
     return RW_OK;
 }
 
-/* Opens a path that is a stored pipe. Returns 1, 0 if it is not one, or a negative status. */
+/* Opens a path that is in the spool. Returns 1, 0 if it is not there, or a negative status. */
 static int open_kept(struct rw_ctx *ctx, const char *path, struct rw_input **out);
 
 static int drop(struct rw_input **input, int status)
@@ -297,8 +297,8 @@ int rw_input_read(struct rw_ctx *ctx, struct rw_input *input, void *buffer, size
     return *got == 0 ? failure_of(ctx, input) : RW_OK;
 }
 
-/* Returns 1 for a regular file that is read from its beginning. Standard input may begin within a
- * file, and some files report size 0 but are not empty. */
+/* Returns 1 for a regular file that is read from its beginning. Returns 0 for standard input, which
+ * may begin within a file, and for size 0, which some files report that are not empty. */
 static int is_regular(const struct rw_input *input, uint64_t *n_bytes)
 {
     struct stat info;
@@ -381,7 +381,7 @@ struct load_job {
     const struct rw_loaded *loaded;
     uint64_t begin, end;
     uint32_t *sums; /* checksum of each chunk of PIECE_BYTES */
-    int read_errno; /* errno of any chunk; 0: the file has become shorter */
+    int read_errno; /* errno of any failed read; 0 after RW_ERR_IO: the file has become shorter */
 };
 
 /* Loads a chunk slice by slice, so each is summed while it is in the processor's caches. left_out:
@@ -553,7 +553,7 @@ int rw_input_read_all(struct rw_ctx *ctx, struct rw_input *input, char **text, s
     return RW_OK;
 }
 
-/* An opened pipe, or standard input from a regular file. */
+/* A path in the spool: a pipe, or standard input from a regular file. */
 struct rw_spool {
     struct rw_spool *next; /* owned */
     char *path, *name;     /* as given, and for messages; owned */
@@ -665,7 +665,8 @@ static int is_plain_file(const char *path, uint64_t *n_bytes)
 /* Stores the content of a pipe, or leaves the pipe to be read once. */
 static int keep(struct rw_ctx *ctx, struct rw_spool *spool, struct rw_read_goal *goal)
 {
-    enum { LEAST_LINE = 8 }; /* content that cannot exceed the sample stays in memory */
+    /* bytes of "0 qid:1\n"; content with no more documents than the sample stays in memory */
+    enum { LEAST_LINE = 8 };
     struct rw_input *input = spool->input;
     char path[4096] = "";
     if (rw_data_format_of(ctx, input) != &rw_data_format_letor)
@@ -807,7 +808,7 @@ static size_t size_before(const unsigned char *end)
 
 /* Lists the members in the first n bytes of `raw`. Unless is_all, more bytes of the file follow,
  * and the last member, which may be incomplete, is left out. Returns 1 if enough members are found,
- * or all, or if more would exceed a limit. */
+ * or all, or if a limit is reached or memory is short. */
 static int list(struct rw_members *m, size_t n, int is_all, size_t wanted_out, int wanted_n)
 {
     m->n = 0;

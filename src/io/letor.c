@@ -1,4 +1,4 @@
-/* Reads LETOR text: label qid:ID feature:value ... # comment.
+/* Reads LETOR text: label qid:ID feature:value ... # comment. An entry is one feature:value.
  *
  * On processors that support it, the fast path (letor_fast.c) parses most entries. It accepts only
  * text that is certainly valid, and leaves the rest to the careful path in this file, which thus
@@ -350,7 +350,8 @@ static int parse_fields(struct rw_text_chunk *chunk, const char *line, const cha
 }
 
 /* Recognises the kind of a file in which no document precedes this invalid line: by the first bytes
- * of the file, which may be those of a model, or by the line. */
+ * of the file, which may be those of a model, or by the line. If the file is read in blocks, later
+ * bytes may have replaced the first ones. */
 static struct rw_recognised kind_of(const struct rw_text *text, const char *line, const char *end)
 {
     size_t n;

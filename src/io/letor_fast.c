@@ -1,16 +1,18 @@
-/* Fast paths for the entries of a line, for x86-64 with AVX2, or better with AVX-512.
+/* Fast paths for the entries (feature:value) of a line, for x86-64 with AVX2, or better with
+ * AVX-512.
  *
  * They first list the positions of all ':' and ' ' in about 2 KiB of text, 64 bytes at a time.
- * Between two positions is a feature or a value, and neither needs a loop. A feature is recognised
- * by comparing its text with that of the previous line. A value of up to 16 bytes is loaded such
- * that its last digit is the vector's last byte, and a shuffle removes the decimal point. Then four
- * values at a time are converted: multiply-add combines digits to pairs, pairs to fours, and so on.
- * No branch thus depends on a length. Lengths are unpredictable, and such branches would cost more
- * than all the rest. With AVX-512, eight features are compared and eight values loaded at a time.
+ * Between two positions is a feature or a value, and neither usually needs a loop. A feature is
+ * recognised by comparing its text with that of the same entry of the previous line. A value of up
+ * to 16 bytes is loaded such that its last digit is the vector's last byte, and a shuffle removes
+ * the decimal point. Then four values at a time are converted: multiply-add combines digits to
+ * pairs, pairs to fours, and so on. No branch thus depends on a length. Lengths are unpredictable,
+ * and such branches would cost more than all the rest. With AVX-512, eight features are compared
+ * and eight values loaded at a time.
  *
- * A value is computed in double, as in number.c and under the same bounds. rw_number_parse converts
- * values that the bounds do not decide, as well as exponents, signs except '-', and long decimals.
- */
+ * A value is computed in double, as in base/number.c: if the double is far enough from the middle
+ * of two floats, rounding it gives the right float. Values that are too close to a middle go to
+ * rw_number_parse (careful_values), and so do exponents, '+' and values of more than 16 bytes. */
 #include "io/text.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -150,7 +152,7 @@ AVX2 static inline void take_value(struct span *span, size_t k, const char *end,
     span->scale[k] = scale_of_digits[has_point ? VALUE_BYTES - 1 - point : 0];
 }
 
-/* Leaves a value to the careful path. */
+/* Leaves a value to careful_values. */
 static void leave_value(struct span *span, size_t k)
 {
     memset(span->digits[k], 0, VALUE_BYTES);
@@ -158,7 +160,7 @@ static void leave_value(struct span *span, size_t k)
     span->scale[k] = 0;
 }
 
-/* Converts values k to k + 3. Returns a mask of all four if one of them needs the careful path. */
+/* Converts values k to k + 3. Returns a mask of all four if one of them needs careful_values. */
 AVX2 static inline uint32_t make_values(const struct span *span, size_t k, float *value)
 {
     const __m256i a = _mm256_loadu_si256((const __m256i *)span->digits[k]);
@@ -386,7 +388,7 @@ AVX512 static inline __m512d number_of(__m512i digits)
                                                _mm512_srli_epi64(four, 32)));
 }
 
-/* Converts the values. Those marked bad afterwards need the careful path. */
+/* Converts the values. Those marked bad afterwards need careful_values. */
 AVX512 static inline void make_eight(struct eight *v, int is_long, float *value)
 {
     const __m512i beyond = _mm512_subs_epu8(v->low, _mm512_set1_epi8(9));

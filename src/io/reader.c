@@ -1,5 +1,6 @@
-/* Reads files as one data set with values or codes, or passes them on in parts: some chunks of
- * text, or a whole cache, at a time. */
+/* Reads files as one data set with values or codes (rw_files_read), or passes documents on, some
+ * chunks of text or a whole cache at a time, and scores them (rw_dataset_read_each). Also
+ * recognises the formats of files, and has the source of LETOR text (rw_text_codes). */
 #include "io/data_format.h"
 
 #include <strings.h>
@@ -216,10 +217,10 @@ static int next_chunk(struct rw_ctx *ctx, struct reader *reader, struct rw_build
 struct scoring {
     struct rw_scorer *scorer;       /* borrowed; NULL: no scores */
     const struct rw_packed *packed; /* scores lines as they are read, or NULL; borrowed */
-    unsigned char *seen;            /* [RW_FEATURE_IDS] borrowed */
+    unsigned char *seen;            /* [RW_FEATURE_IDS] 1: a document has the feature; borrowed */
     double *score;                  /* [room] scores of the current chunk; owned */
     size_t room;
-    uint32_t n_lines; /* number of documents in the last chunk that were scored while being read */
+    uint32_t n_lines; /* number of documents scored by score_lines when documents were read last */
 };
 
 /* Scores the lines of a chunk in place of keeping their values (rw_take_lines_fn). */
@@ -261,7 +262,7 @@ static int score_chunk(struct rw_ctx *ctx, struct scoring *job, double start,
 }
 
 /* Checks that the features match the model. `chunk` has no features any more; job->seen marks those
- * of its lines. */
+ * of all documents so far. */
 static int check_seen(struct rw_ctx *ctx, const struct scoring *job, const struct rw_dataset *chunk)
 {
     struct rw_column_view view = rw_column_view_of(chunk);
@@ -270,7 +271,8 @@ static int check_seen(struct rw_ctx *ctx, const struct scoring *job, const struc
     return rw_column_rule_check(ctx, &job->packed->flat->columns, &view);
 }
 
-/* Reads the next documents: some chunks of text, or a file. *out is NULL at the end. */
+/* Reads the next documents, some chunks of text or a file that is not text, and scores them. *out:
+ * must be NULL, and stays NULL at the end. */
 static int read_chunk(struct rw_ctx *ctx, struct reader *reader, struct scoring *job,
                       struct rw_dataset **out)
 {
@@ -357,9 +359,9 @@ out:
     return status;
 }
 
-/* Reads the file without builders, if it is the only one and not text. Builders would lose some of
- * its data, such as codes, and whether weights were given per query. All workers need that data,
- * even if their shard has no documents. */
+/* Reads the file without builders, if it is the only one and not text, and otherwise leaves
+ * out->documents NULL. Builders would lose some of the file's data, such as codes, and whether
+ * weights were given per query. All workers need that data, even with a shard without documents. */
 static int read_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw_read_goal *goal,
                       struct rw_binned *out)
 {
@@ -383,7 +385,7 @@ static int read_whole(struct rw_ctx *ctx, struct reader *reader, const struct rw
     return RW_OK;
 }
 
-/* Reads everything that remains. Release *out even on failure. */
+/* Reads all files that remain. Release *out even on failure. */
 static int read_all(struct rw_ctx *ctx, struct reader *reader, const struct rw_read_goal *goal,
                     struct rw_binned *out)
 {
@@ -428,17 +430,18 @@ static int read_values(struct rw_ctx *ctx, const char *const *paths, int n_paths
 
 struct text_source {
     struct rw_source source;
-    struct reader reader;      /* reads all files, or the shard's */
-    int first_path;            /* the first file to read */
-    uint32_t *first_chunk;     /* [n_files + 1] number of the first chunk of each file; owned */
-    struct rw_read_goal *goal; /* borrowed */
+    struct reader reader;           /* reads all files, or the shard's */
+    int first_path;                 /* the first file to read */
+    uint32_t *first_chunk;          /* [n_files + 1] for the files to read: number of the first
+                                       chunk of each; owned */
+    struct rw_read_goal *goal;      /* borrowed */
     struct rw_cache_values *values; /* those of the goal, or NULL */
     uint64_t n_clamped;             /* counted by all threads */
     struct rw_binned *out;          /* borrowed */
 };
 
-/* Returns 0 if the files have too few bytes for many documents, or if one is neither a regular file
- * nor a stored pipe. They then need not be opened. */
+/* Returns 0 if the files have too few bytes for more than rw_cut_sample_docs documents, or if one
+ * is neither a regular file nor in the spool. The files then need not be opened. */
 static int may_be_large(const struct rw_ctx *ctx, const char *const *paths, int n_paths)
 {
     /* bytes of "0 qid:1\n", and compression ratio that is assumed to be the highest */
@@ -577,8 +580,9 @@ static int pick_pass(struct rw_source *source)
 
 /* ---- writing values to a cache ---- */
 
-/* Prepares the cache for values, whose layout must be known before the values are written. Returns
- * 0 if a column would be sparse according to the sample: then the layout is not known. */
+/* Prepares the goal's cache, if there is one, whose layout must be known before the values are
+ * written. Returns 0 if a column would be sparse according to the sample: then the layout is not
+ * known. */
 static int begin_values(struct rw_source *source)
 {
     struct text_source *t = source->self;
@@ -620,13 +624,13 @@ static int end_text(struct rw_source *source)
     return 1;
 }
 
-/* Opens all files, and skims them if they are LETOR text with enough documents. Returns 1, or 0 to
- * read them in another way. */
+/* Opens all files, and skims them if they are LETOR text with enough documents and goal->bins_text
+ * returns 1. Returns 1, or 0 to read the files in another way. */
 static int open_all(struct rw_source *source)
 {
     struct text_source *t = source->self;
     struct reader *reader = &t->reader;
-    uint64_t n_lines = 0; /* enough lines to justify the pass that counts them? */
+    uint64_t n_lines = 0; /* estimate; few lines do not justify skimming, which counts documents */
     RW_TRY(rw_seen_new(source->ctx, &reader->seen));
     while (reader->next_path < reader->end_path) {
         const int is_text = open_letor(t);
@@ -643,8 +647,9 @@ static int open_all(struct rw_source *source)
     return source->documents->n_docs > rw_cut_sample_docs;
 }
 
-/* Synchronises all workers after `status`. If this worker failed to read its shard, the text is
- * read again with its values, which finds the first error and its message. */
+/* Replaces rw_comm_agree. If this worker failed to read its shard, except for lack of memory, a
+ * changed file or an interruption, the shard is first read again with its values, which finds the
+ * first error and its message. */
 static int explain(struct rw_source *source, int status)
 {
     const struct text_source *t = source->self;

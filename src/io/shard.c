@@ -1,5 +1,5 @@
-/* Divides files among workers (rw_shard_find), and checks that the shards that they read form one
- * data set (rw_together_check). Both are declared in data_format.h. */
+/* Divides files among workers (rw_shard_find), and checks that the shards that the workers read
+ * form one data set (rw_together_check). Both are declared in data_format.h. */
 #include "io/data_format.h"
 
 #include <sys/stat.h>
@@ -10,16 +10,16 @@
 /* A file, and its offset in the concatenation of all files. */
 struct file {
     const char *path;                 /* borrowed */
-    const struct rw_divided *divided; /* NULL: it is read as a whole */
-    uint64_t begin, n_bytes;
+    const struct rw_divided *divided; /* NULL: one worker reads the whole file */
+    uint64_t begin, n_bytes;          /* offset in the concatenation; size */
 };
 
 struct survey {
     struct rw_ctx *ctx; /* borrowed */
     struct file *file;  /* [n_files] borrowed */
     int n_files;
-    uint64_t n_bytes;
-    int can_divide; /* 1: all files can be divided */
+    uint64_t n_bytes; /* total size of the files */
+    int can_divide;   /* 1: all files can be divided */
 };
 
 /* ---- examining the files ---- */
@@ -59,8 +59,8 @@ static int look_at(struct survey *survey, int i, struct rw_shard *part)
     return RW_OK;
 }
 
-/* Checks that all workers see the same number of files, with the same sizes, which can be divided
- * or not. The next steps of all workers depend on this. */
+/* Checks that all workers see the same number of files, with the same sizes, and agree for each
+ * file whether it can be divided. The next steps of all workers depend on this. */
 static int check_same(const struct survey *survey)
 {
     uint64_t seen[2];
@@ -99,7 +99,8 @@ static int check_files(const struct survey *survey)
 
 /* ---- query boundaries ---- */
 
-/* Finds the first query that begins after the document at byte `at` of the concatenated files. */
+/* Finds the first query that begins at byte `at` of the concatenated files or later, with the
+ * exceptions of rw_divided.next_query. */
 static int find_query(const struct survey *survey, uint64_t at, struct rw_place *place)
 {
     char *query RW_FREED = NULL;
@@ -126,7 +127,7 @@ static uint64_t even_byte(const struct survey *survey, int worker)
     return survey->n_bytes / n * r + survey->n_bytes % n * r / n;
 }
 
-/* Finds where the shard of a worker begins; of n_workers: where the last shard ends. */
+/* Finds where a worker's shard begins. worker = number of workers: where the last shard ends. */
 static int divide(const struct survey *survey, int worker, struct rw_place *place)
 {
     *place = (struct rw_place){.file = worker ? survey->n_files : 0};
@@ -137,8 +138,9 @@ static int divide(const struct survey *survey, int worker, struct rw_place *plac
 
 /* ---- files that are not divided ---- */
 
-/* Returns a worker's first file. It is the one that begins nearest to the worker's share of the
- * bytes, such that each worker before it, and each from it on, can have a file. */
+/* Returns a worker's first file: the one that begins nearest to the worker's even_byte, such that
+ * every worker can have a file. If there are no more files than workers, returns the worker's
+ * number, or n_files for workers without a file. */
 static int first_file(const struct survey *survey, int worker)
 {
     const int n_workers = rw_n_workers(survey->ctx), n = survey->n_files;
@@ -226,7 +228,7 @@ struct rw_range rw_shard_range(const struct rw_shard *part, int file)
 /* The data that each worker sends to all others. */
 struct summary {
     struct rw_place begin, end;
-    uint64_t n_docs, n_lines;
+    uint64_t n_docs, n_lines; /* n_lines: in the shard's range of the last file */
     uint32_t has_weight, weight_by_query;
     int32_t n_tables, n_more_labels;
 };
@@ -272,7 +274,7 @@ static int check_parts(const struct joint *j)
 }
 
 /* Counts the documents of earlier workers, and their lines of this worker's first file. Errors then
- * number documents and lines from the beginning of the data. */
+ * number documents from the beginning of the data, and lines from the beginning of their file. */
 static void count_before(const struct joint *j)
 {
     struct rw_dataset *documents = j->documents;
@@ -394,21 +396,23 @@ static int share_names(const struct joint *j)
 
 /* ---- queries ---- */
 
-/* Returns a number for each query of all workers, ascending in their order. */
+/* Returns the number of a worker's query. Numbers ascend in the order of the data. */
 static uint64_t number_of(int worker, uint32_t query)
 {
     return (uint64_t)worker << 32 | query;
 }
 
-enum { WHERE_WORDS = 64, WHERE_BYTES = WHERE_WORDS * 8 }; /* bytes of a document's location */
+/* most bytes of the text of a document's location, as 64-bit words and as bytes */
+enum { WHERE_WORDS = 64, WHERE_BYTES = WHERE_WORDS * 8 };
 
-/* A repeated query: its number, and that of the previous one with the same id. */
+/* The numbers (number_of) of two queries with the same id. */
 struct twice {
-    uint64_t first, again; /* again: UINT64_MAX: no query is repeated */
+    uint64_t first, again; /* first: the earlier query; again: the later one; UINT64_MAX: no id is
+                              repeated */
 };
 
-/* Finds the first repeated id of all workers. ids: concatenated, each terminated by 0; begin:
- * [n_workers + 1], offset of each worker's ids. */
+/* Finds the first repeated id of all workers. all: the ids of all workers, concatenated, each
+ * terminated by 0. begin: [n_workers + 1] offset of each worker's ids. */
 static int find_twice(const struct joint *j, const char *all, const size_t *begin,
                       struct twice *found)
 {
@@ -436,8 +440,9 @@ static int find_twice(const struct joint *j, const char *all, const size_t *begi
     return RW_OK;
 }
 
-/* Returns 1 if the query `again` continues that of the previous worker. This happens only if a file
- * ends within a query. */
+/* Returns 1 if twice->again is the first query of its worker, and twice->first belongs to the
+ * nearest worker before it that has documents. If twice->first is also the last query there, one
+ * query was divided, which happens only if a file ends within a query. */
 static int continues_previous(const struct joint *j, const struct twice *twice)
 {
     const int worker = (int)(twice->again >> 32);
@@ -447,7 +452,8 @@ static int continues_previous(const struct joint *j, const struct twice *twice)
     return (uint32_t)twice->again == 0 && (int)(twice->first >> 32) == before;
 }
 
-/* Reports the error on the worker with the second query. began: location of the first one. */
+/* Reports the error on the worker of twice->again. is_last: 1: twice->first is the last query of
+ * its worker. began: location of twice->first. */
 static int fail_twice(const struct joint *j, const struct twice *twice, int is_last,
                       const char *began)
 {
@@ -467,8 +473,8 @@ static int fail_twice(const struct joint *j, const struct twice *twice, int is_l
                    here, id, began);
 }
 
-/* Sends the location of the first query from its worker to all, and whether it is that worker's
- * last. */
+/* Sends the location of twice->first from its worker to all workers, and whether that query is the
+ * worker's last. */
 static int send_location(const struct joint *j, const struct twice *twice, char *began,
                          int *is_last)
 {
@@ -486,7 +492,7 @@ static int send_location(const struct joint *j, const struct twice *twice, char 
     return RW_OK;
 }
 
-/* Checks that no id occurs in two queries, on any workers. */
+/* Checks that no id occurs in two queries of any workers. */
 static int check_ids(const struct joint *j)
 {
     const struct rw_dataset *documents = j->documents;

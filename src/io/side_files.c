@@ -241,7 +241,8 @@ struct pair_file {
     struct rw_line_reader lines;
     struct rw_given_pair *pair; /* [n_pairs] owned */
     size_t n_pairs, pair_room;
-    uint32_t *is_known; /* [lines.number] 1: the line is empty, or a worker has its query; owned */
+    uint32_t *is_known; /* [lines.number] 1: the line is empty or a comment, or this worker (after
+                           check_known: any worker) has its query; owned */
     size_t known_room;
 };
 
@@ -263,7 +264,7 @@ static int take_document(const struct pair_file *pairs, const struct rw_word *wo
     return rw_line_wrong(pairs->ctx, &pairs->lines, word, expected);
 }
 
-/* Adds the pair of a line with n words. */
+/* Adds the pair of a line with n words, unless this worker lacks the query. */
 static int take_pair(struct pair_file *pairs, const struct rw_word *word, int n)
 {
     const struct rw_line_reader *lines = &pairs->lines;
@@ -454,19 +455,21 @@ out:
 
 /* ---- judgments and runs from TREC's files, as one data set ----
  *
- * The lines of all files become records. These are grouped by query and sorted by document, and
- * records of the same document become one document. */
+ * The lines of all files become records, except lines of runs for queries without judgments.
+ * Records are grouped by query and sorted by descending document id, and those of the same id
+ * become one document. */
 
-/* The longest document id: it fits, with the terminating 0, where ids are printed and compared. */
+/* MOST_ID: bytes of the longest document id, which fits, with the terminating 0, where ids are
+ * printed and compared. JUDGMENTS: index of the file with judgments; run r is file 1 + r. */
 enum { MOST_ID = 511, JUDGMENTS = 0 };
 static const char expected_id[] = "a document id of at most 511 bytes without zero bytes";
 
 struct record {
     const char *document; /* part of the file's text */
     uint64_t line;
-    double value; /* a label or a score */
-    uint32_t query;
-    uint32_t file; /* JUDGMENTS, or 1 + the index of the run */
+    double value;   /* a label or a score */
+    uint32_t query; /* index in reading.query */
+    uint32_t file;  /* JUDGMENTS, or 1 + the index of the run */
 };
 
 /* A struct rw_qrels with the data that it points to, which is freed with it. The arrays are in its
@@ -501,8 +504,8 @@ static const char *end_word(const struct rw_word *word)
     return word->text;
 }
 
-/* Finds the number of a query. Judgments add new queries; for runs, unknown ones yield UINT32_MAX.
- */
+/* Finds the index of a query. is_new: 1 (judgments): an unknown query is added; 0 (runs): *query is
+ * UINT32_MAX for an unknown query. */
 static int number_query(struct reading *reading, const char *id, int is_new, uint32_t *query)
 {
     size_t index = UINT32_MAX;
@@ -676,7 +679,7 @@ static int make_dataset(struct reading *reading)
 /* ---- scores of runs ---- */
 
 /* Sets the scores of one query's records, [begin, end), whose documents are numbered from `doc` on.
- * Returns the next document. answered: [n_runs], written. */
+ * Returns the next document. answered: [n_runs], written: 1: the run has documents of the query. */
 static uint32_t score_query(struct reading *reading, size_t begin, size_t query_end, uint32_t doc,
                             unsigned char *answered)
 {

@@ -30,6 +30,7 @@ static int add_held(void *user, struct rw_share *share)
     return RW_OK;
 }
 
+/* Adds the message to RW_ERR_MEMORY. Returns `status`. */
 static int coded(const struct rw_source *source, int status)
 {
     return status < 0
@@ -78,7 +79,9 @@ out:
     return status;
 }
 
-/* ---- the values of a data set in memory, which has the documents of its worker ---- */
+/* ---- the values of a data set in memory, which has the documents of this worker ----
+ *
+ * An entry is the value of one feature of one document, with the number from number_wanted. */
 enum { CHUNK_DOCS = 1 << 14 };
 
 static int open_documents(struct rw_source *source)

@@ -9,12 +9,11 @@
 #include "io/data_format.h"
 
 enum {
-    /* limits of the number of chunks that are parsed at a time: of a block, and of ranges if
-     * few_at_once applies */
+    /* limits of rw_text.at_once for blocks, and of few_at_once */
     LEAST_AT_ONCE = 4,
     MOST_AT_ONCE = 64,
-    TIMES_THREADS = 16,  /* other ranges that are parsed at a time, per thread: with many, threads
-                            wait little for the last one */
+    TIMES_THREADS = 16,  /* current ranges per thread in all other cases: with many, threads wait
+                            little for the last one */
     LINE_BYTES = 1 << 12 /* bytes read at first after a range, to complete its last line */
 };
 
@@ -468,8 +467,8 @@ static void leave_members(struct rw_text *text, int i)
     text->members = NULL;
 }
 
-/* Finds the members of the next block. Returns their number, or 0 if it, and all later blocks, must
- * be fetched in sequence. */
+/* Finds the gzip members of the next block. Returns their number, or 0 if the next block and all
+ * later ones must be fetched in sequence. */
 static int find_members(struct rw_text *text, const struct rw_text_block *before,
                         struct rw_text_block *next)
 {

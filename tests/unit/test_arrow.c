@@ -282,7 +282,7 @@ Test(arrow, columns_refused)
 }
 
 static const char damaged[] =
-    "column 'q' is damaged: offsets of document 1 (from 0) are outside its buffers";
+    "column 'q' is damaged: the id of document 1 (from 0) is outside its buffers";
 
 Test(arrow, strings_refused)
 {
@@ -302,7 +302,7 @@ Test(arrow, strings_refused)
     assert_column_refused(&p, 1, damaged);
     p.buffer[0][1][2] = NULL;
     assert_column_refused(
-        &p, 1, "column 'q' is damaged: offsets of document 0 (from 0) are outside its buffers");
+        &p, 1, "column 'q' is damaged: the id of document 0 (from 0) is outside its buffers");
 }
 
 /* Strings without a byte may have no buffer of them. */

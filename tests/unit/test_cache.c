@@ -394,7 +394,7 @@ Test(cache, hostile_contents)
         {RW_CACHE_CUT, 0, 4, 0x7f7fffff, "bin boundaries do not ascend"},
         {RW_CACHE_CUT, 0, 4, 0x80000000, "bin boundaries do not ascend"},
         {RW_CACHE_CUT, 0, 4, 0xff800000, "bin boundaries do not ascend"},
-        {RW_CACHE_HAS_MISSING, 0, 1, 2, "a feature's number of bin boundaries is wrong"},
+        {RW_CACHE_HAS_MISSING, 0, 1, 2, "a feature's mark for missing values is wrong"},
         {RW_CACHE_CODE, 0, 4, 1u << 20, "codes are missing"},
         {RW_CACHE_CODE, 0, 4, 4, "codes are missing"},
         {RW_CACHE_CODE, 64, 1, 200, "a code or its document is out of range"},

@@ -1,6 +1,6 @@
-/* Reads a cache (io/cache/cache.h): checks every section, then makes a data set. Its labels,
- * queries, comments, columns and codes are views of the bytes in memory; names, words, thresholds
- * and side columns are copies. */
+/* Reads a cache (io/cache/cache.h): checks all sections that are used, and makes a data set.
+ * Labels, queries, comments, columns and codes of the data set are views of the bytes in memory.
+ * Feature names, words, bin boundaries, weights and further labels are copies. */
 #include "io/cache/cache.h"
 
 #include <float.h>
@@ -86,8 +86,8 @@ int rw_cache_check_sum(const struct rw_cache_file *f, uint32_t crc, uint32_t wri
                : damaged(f, "its checksum does not match");
 }
 
-/* If the checksum was correct, wrong counts are deliberate; for a range it is checked separately.
- */
+/* The checksum was checked before, for a range by all workers together, so only a file made with
+ * intent has wrong counts. */
 int rw_cache_check_counts(struct rw_cache_file *f)
 {
     const struct rw_cache_header *h = &f->h;
@@ -420,7 +420,7 @@ int rw_cache_serves(const struct rw_cache_header *h, const struct rw_cut_rule *r
     return rule && h->has_bins && rw_cut_rule_serves(&has, rule);
 }
 
-/* Makes the bins. Thresholds are copies; codes are views of the bytes in memory. */
+/* Makes the bins. Boundaries are copies; codes are views of the bytes in memory. */
 static int view_bins(const struct rw_cache_file *f)
 {
     const struct rw_cache_header *h = &f->h;
@@ -474,7 +474,7 @@ static int take_side_columns(const struct rw_cache_file *f)
 
 /* ---- names and words ---- */
 
-/* Adds the message of a section to RW_ERR_FORMAT without one. Returns other statuses unchanged. */
+/* Fails with the section's message if `status` is RW_ERR_FORMAT. Otherwise returns `status`. */
 static int name_damage(const struct rw_cache_file *f, enum rw_cache_section section, int status)
 {
     return status == RW_ERR_FORMAT ? damaged(f, rw_cache_row[section].wrong) : status;

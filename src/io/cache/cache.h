@@ -1,10 +1,15 @@
-/* The cache file. It stores the arrays of a data set as they are in memory, so most of them can be
- * used where they were loaded.
+/* The cache file. It stores the arrays of a data set and, optionally, its bins (boundaries and
+ * codes) as they are in memory, so most of them can be used where they were loaded.
  *
  * The file has a header and the sections of cache_sections.def, each aligned to 64 bytes. Section
  * sizes follow from counts in the header. Writing, reading, checking and dividing a cache are loops
  * over that table. Columns and codes are handled separately: their sections consist of blocks, one
- * per feature, which have different lengths.
+ * per feature, which have different lengths. A block has entries: values or codes of one feature
+ * with the rows of their documents.
+ *
+ * If a categorical feature is given as texts, the cache stores the texts, here called words, and
+ * the feature's values are positions in its list of words.
+ *
  * The last 4 bytes are the CRC-32 of all bytes before them. Numbers have the byte order of the
  * machine that wrote them, which the header records. */
 #pragma once
@@ -62,7 +67,7 @@ enum rw_cache_axis {
     RW_CACHE_AXIS_QUERY_ID, /* bytes of the texts of all query ids */
     RW_CACHE_AXIS_COMMENT,  /* bytes of all comments */
     RW_CACHE_AXIS_CUTS,     /* bin boundaries of all features */
-    RW_CACHE_AXIS_BLOCKS,   /* blocks: a shard has some entries of each block */
+    RW_CACHE_AXIS_BLOCKS,   /* no axis: the section has blocks, and a shard some entries of each */
     RW_CACHE_N_AXES
 };
 enum rw_cache_invariant {
@@ -88,7 +93,8 @@ struct rw_cache_layout {
     uint64_t n_arrays[RW_CACHE_N_SECTIONS], n[RW_CACHE_N_SECTIONS];
     uint64_t file_bytes; /* includes the checksum */
 };
-/* Computes the layout. Fails with RW_ERR_FORMAT if the sections do not fit into `most_bytes`. */
+/* Computes the layout. Returns RW_ERR_FORMAT, without a message, if the sections do not fit into
+ * `most_bytes`. */
 int rw_cache_layout(const struct rw_cache_header *header, uint64_t most_bytes,
                     struct rw_cache_layout *layout);
 
@@ -111,16 +117,18 @@ struct rw_cache_block {
     uint64_t rows, data, end;
 };
 /* Locates the block at offset `at`, whose first numbers, n and rest, are `head`. end: the section's
- * end, at least RW_CACHE_ALIGN bytes after `at`. Returns RW_ERR_FORMAT if the block exceeds it. */
+ * end, at least RW_CACHE_ALIGN bytes after `at`. Returns RW_ERR_FORMAT, without a message, if the
+ * block exceeds the section. */
 int rw_cache_block(const uint32_t head[2], uint32_t n_docs, size_t width, uint64_t at, uint64_t end,
                    struct rw_cache_block *block);
 
 struct rw_range;
 /* Reads and checks a cache. With a `range`, reads only its documents, which are whole queries, and
  * does not check the checksum. The documents own the bytes, so the file may change afterwards.
- * rule: NULL, or the rule of a training. If the cache's codes satisfy it, out->bins has them, and
- * the values are not kept. Without a range they are still read, for the checksum. Otherwise `out`
- * has values, without bins. out: must be empty, and is empty after a failure. */
+ * rule: NULL, or the rule of a training. If the cache's codes satisfy the rule, out->bins has them,
+ * and the values are not kept, although without a range they are read for the checksum. If the rule
+ * is NULL or not satisfied, `out` has values, without bins. out: must be empty, and is empty after
+ * a failure. */
 int rw_cache_read(struct rw_ctx *ctx, struct rw_input *input, const struct rw_range *range,
                   const struct rw_cut_rule *rule, struct rw_binned *out);
 
@@ -138,17 +146,16 @@ struct rw_cache_file {
     struct rw_cache_header h;
     struct rw_cache_layout layout;
     enum rw_cache_view view;
-    char *map; /* a cache in memory, with the layout `layout`; also out->documents->cache.p;
-                  borrowed */
+    char *map; /* a cache in memory, with the layout `layout`; owned by out->documents (cache.p) */
     struct rw_binned *out; /* borrowed */
 };
 
-/* Reads the header from head: [n_bytes], the beginning of a file of file_bytes bytes. Checks magic,
- * byte order, version and size, but not the counts. */
+/* Reads the header of a file of file_bytes bytes. Checks magic, byte order, version and size, but
+ * not the counts. head: [n_bytes] the beginning of the file. */
 int rw_cache_take_header(struct rw_cache_file *file, const void *head, size_t n_bytes,
                          uint64_t file_bytes);
-/* Checks the checksum. crc: CRC-32 of the whole file, including its last four bytes. written: these
- * bytes, the CRC-32 of all bytes before them. */
+/* Checks the checksum. crc: CRC-32 of the whole file, including its last four bytes. written: the
+ * number in these four bytes, which must be the CRC-32 of all bytes before them. */
 int rw_cache_check_sum(const struct rw_cache_file *file, uint32_t crc, uint32_t written);
 /* Checks the counts of the header and computes the layout. */
 int rw_cache_check_counts(struct rw_cache_file *file);
@@ -158,21 +165,22 @@ int rw_cache_serves(const struct rw_cache_header *header, const struct rw_cut_ru
  * set, or the documents and bins if the view is CODES. The counts of the header must have been
  * checked. After a failure the caller releases `out`. */
 int rw_cache_view(const struct rw_cache_file *file);
-/* Reads the documents of a range like rw_cache_read, but leaves `out` as it is after a failure. */
+/* Reads the documents of a range like rw_cache_read, but the caller releases file->out after a
+ * failure. */
 int rw_cache_read_part(struct rw_cache_file *file, const struct rw_range *range,
                        const struct rw_cut_rule *rule);
-/* see struct rw_divided in data_format.h */
+/* How caches are divided among workers (struct rw_divided in data_format.h). */
 extern const struct rw_divided rw_cache_divided;
 
 /* ---- writing ---- */
 
-/* Returns 1 if the values of a column are words. */
+/* Returns 1 if the values of any column are words. */
 int rw_cache_has_words(const struct rw_dataset *dataset);
 /* Writes a data set as a cache, with bins unless `bins` is NULL or a column has words. */
 int rw_cache_write(struct rw_ctx *ctx, const struct rw_dataset *dataset, const struct rw_bins *bins,
                    const char *path);
 
-/* ---- writing values first: a cache of dense columns whose values are stored only there ---- */
+/* ---- writing values first: a cache of dense columns, whose values are never all in memory ---- */
 
 struct rw_cache_values;
 /* Opens a new cache. *out is NULL if the path is a pipe or device, which cannot be written in any
@@ -181,18 +189,20 @@ int rw_cache_values_open(struct rw_ctx *ctx, const char *path, struct rw_cache_v
 /* Discards a file that is not finished. */
 void rw_cache_values_close(struct rw_cache_values *values);
 RW_SCOPED_BY(rw_cache_values_close)
-/* Fails with the reason why rw_cache_values_take failed, or why the data could not be read. */
+/* Fails with the reason why rw_cache_values_take failed. If it did not fail, the message is that
+ * the data cannot be read. */
 int rw_cache_values_fail(struct rw_ctx *ctx, const struct rw_cache_values *values);
 /* Fixes the layout of the values. feature: [n_columns] features that are expected, ascending. Call
  * it before rw_cache_values_take. */
 int rw_cache_values_begin(struct rw_ctx *ctx, struct rw_cache_values *values,
                           const uint16_t *feature, uint32_t n_columns, uint32_t n_docs);
-/* Writes the values of documents doc .. doc + n - 1, each document once. user: the rw_cache_values.
- * Threads may call it in parallel. Returns RW_ERR_IO on failure. Unexpected features are not
- * written. */
+/* Writes a feature's values of documents doc .. doc + n - 1. Each value must be written only once.
+ * user: the rw_cache_values. Threads may call it in parallel. Returns RW_ERR_IO, without a message,
+ * on failure. Values of features not passed to rw_cache_values_begin are ignored. */
 int rw_cache_values_take(void *user, uint32_t feature, uint32_t doc, const float *value,
                          uint32_t n);
-/* Returns 1 if all values were written: of all documents and of all n_features features. */
+/* Returns 1 if the values of all documents and of n_features features, no fewer and no more, were
+ * written. */
 int rw_cache_values_are_whole(const struct rw_cache_values *values, uint32_t n_features);
 /* Writes the rest of the file. Requires that all values were written, and that all columns would be
  * dense. */

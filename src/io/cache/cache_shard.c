@@ -1,7 +1,8 @@
 /* Reads a range of a cache's documents, here called the part. The result in memory has the format
- * of a cache with just these documents, so it is checked and used in the same way. `whole` is the
- * file, `own` the resulting cache. Also finds query boundaries for dividing a cache among workers.
- */
+ * of a cache with just these documents, so rw_cache_view checks and uses it like a cache that was
+ * read as a whole. `whole` is the file, `own` the resulting cache. Also implements
+ * rw_cache_divided: finds query boundaries, and checks the checksum of a cache that several workers
+ * read. */
 #include <sys/mman.h>
 #include <zlib.h>
 
@@ -85,7 +86,8 @@ static int query_text(const struct rw_cache_file *whole, uint32_t q, char **quer
 }
 
 /* Implements rw_divided.next_query. Files are divided by bytes, so `at` is converted to a
- * proportional document number; the first query that begins there or later is found. */
+ * proportional document number; the first query that begins there or later, but after document 0,
+ * is found. If *query is an id, finds the first query of the file with a different id. */
 static int next_query(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query,
                       uint64_t *place)
 {
@@ -140,11 +142,12 @@ const struct rw_divided rw_cache_divided = {.check = check_together, .next_query
 
 /* ---- measuring the parts to read ---- */
 
-/* The entries of a block that belong to the part. */
+/* The entries (values or codes, with rows) of a block that belong to the part. */
 struct entries {
     struct rw_cache_block block; /* as in the file */
     size_t width;
-    uint32_t first, n; /* index of the part's first entry in the block; number of its entries */
+    uint32_t first, n; /* first: index in the block of the part's first entry; n: number of the
+                          part's entries in the block */
     uint64_t to;       /* offset of the new block in its section of `own` */
 };
 
@@ -156,7 +159,7 @@ struct part {
     struct rw_arena arena;           /* owns `entry` */
     struct entries *entry;           /* [n_entries] one per column, or per feature with codes */
     uint32_t n_entries;
-    int read_errno; /* errno of any failed read; 0: the file is too short */
+    int read_errno; /* errno of any failed read; 0 after RW_ERR_IO: the file is too short */
 };
 
 /* Finds the first byte and the length of the part's range of ids or comments. section: their

@@ -1,6 +1,6 @@
 /* Writes a data set, with or without bins, as a cache file. If all columns are dense, their values
  * can also be written first, directly and in any order (struct rw_cache_values). The other sections
- * are then written around them. */
+ * are then written around them. A word is a value of a categorical feature, given as text. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ struct cache_out {
     uint32_t crc;  /* CRC-32 of all bytes so far */
     uint64_t at;   /* number of bytes so far */
     FILE *written; /* NULL, or the same file opened for reading */
-    int status;
+    int status;    /* RW_OK, or the failure to read values back from `written` */
 };
 
 static void put(struct cache_out *out, const void *data, uint64_t n_bytes)
@@ -62,10 +62,11 @@ struct content {
     const struct rw_bins *bins; /* NULL: no bins */
     struct rw_arena arena; /* owns column, values that are words, word_feature, n_words, word */
     uint32_t n_word_features;
-    /* [n_word_features] ids of the features with words, ascending; number of words of each */
+    /* word_feature: [n_word_features] ids of the features with words, ascending; n_words:
+     * [n_word_features] number of words of each */
     uint32_t *word_feature, *n_words;
     size_t n_all_words, word_room;
-    struct used_word *word; /* [n_all_words] feature by feature */
+    struct used_word *word; /* [n_all_words] sorted within each feature, feature by feature */
 };
 
 static int by_text(const void *a, const void *b)
@@ -73,7 +74,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(((const struct used_word *)a)->text, ((const struct used_word *)b)->text);
 }
 
-/* Collects the words of a column, and replaces its values. number: [n_vocabulary] scratch. */
+/* Collects the words of a column, and replaces its values by positions of words. number:
+ * [n_vocabulary] scratch. */
 static int renumber(struct rw_ctx *ctx, struct rw_column *column, uint32_t n_vocabulary,
                     uint32_t *number, struct content *content)
 {
