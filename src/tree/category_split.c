@@ -2,7 +2,7 @@
  * by key and tries the candidates in order of their numbers. */
 #include "tree/category_split.h"
 
-/* Merges two sorted runs of codes, [0, middle) and [middle, n) of `from`, into `to`. key: by code.
+/* Merges two sorted runs of codes, [0, middle) and [middle, n) of `from`, into `to`. key: [codes].
  * Among equal keys, codes of the first run come first. */
 static void merge(const double *key, const uint16_t *from, uint32_t middle, uint32_t n,
                   uint16_t *to)
@@ -62,7 +62,7 @@ void rw_category_split(const struct rw_split_rule *rule, double penalty, const s
     for (uint32_t k = 0; k < n; k++) {
         place[sorted[k]] = (uint16_t)k;
         rw_cell_add(&left, &cell[sorted[k]]);
-        if (k > 0 && k + 2 < n) /* sets of one code, or of all but one, were tried before */
+        if (k > 0 && k + 2 < n) /* sets of one code, all but one, or all divide as earlier ones */
             rw_category_try(&node, RW_CANDIDATE_FIRST + k, &left, &best);
     }
     if (!(best.gain > 0.0))

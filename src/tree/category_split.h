@@ -1,8 +1,9 @@
-/* Finds the best split of a node by a categorical feature: a set of codes that go left. Engines
- * differ in how they sum cells and which thread tries which candidate. This file has the common
- * part, for the host and for devices: the candidates, their order and their gains. The threads of a
- * GPU try candidates in gpu/split/category_block.h. docs/explanation/categories.md states the rule
- * in words, and tests/oracle/categories.py follows that page. */
+/* Finds the best split of a node by a categorical feature: a set of codes that go left. A candidate
+ * is one of the sets that are tried. A cell has the sums of a node's documents with one code.
+ * Engines differ in how they make cells and which thread tries which candidate. This file has the
+ * common part, for the host and for devices: the candidates, their order and gains. The threads of
+ * a GPU try candidates in gpu/split/category_block.h. docs/explanation/categories.md states the
+ * rule in words, and tests/oracle/categories.py follows that page. */
 #pragma once
 
 #include "tree/numbers.h"
@@ -13,7 +14,7 @@ extern "C" {
 
 struct rw_category_split {
     struct rw_code_set left; /* codes that go left, without missing values */
-    /* 1: missing values go left. If the node has no missing values, they follow the last code. */
+    /* 1: missing values go left. In a node without any, they follow the last code. */
     int missing_left;
     double gain;     /* 0: no candidate */
     uint64_t n_left; /* documents that go left */
@@ -26,17 +27,17 @@ void rw_category_split(const struct rw_split_rule *rule, double penalty, const s
                        uint32_t n_codes, const struct rw_cell *missing,
                        struct rw_category_split *out);
 
-/* ---- its parts ---- */
+/* ---- the parts of rw_category_split ---- */
 
-/* The largest number of codes of a feature. Each kind of candidate except the first has at most
- * this many. */
+/* The largest number of codes of a feature. There is one candidate RW_CANDIDATE_MISSING, and at
+ * most this number of each other kind. */
 enum { RW_MAX_CATEGORY_CODES = RW_MAX_CATEGORIES + 1 };
 
 /* The numbers of candidates; among candidates of equal gain, the one with the lowest number is
  * chosen. RW_CANDIDATE_MISSING: only missing values go left. RW_CANDIDATE_ONE + code: that code
- * goes left. RW_CANDIDATE_FIRST + k: the first k + 1 codes of the node go left, in the order of
- * rw_category_key, then code. In the last two kinds, missing values
- * go to the side where the gain is higher, or left if both gains are equal. */
+ * goes left. RW_CANDIDATE_FIRST + k: the first k + 1 of the codes for which the node has documents
+ * go left, in the order of rw_category_key, then code. In the last two kinds, missing values go to
+ * the side where the gain is higher, or left if both gains are equal. */
 enum {
     RW_CANDIDATE_MISSING = 0,
     RW_CANDIDATE_ONE = 1,
@@ -58,8 +59,8 @@ struct rw_category_found {
     int missing_left;
 };
 
-/* Returns the key by which codes are ordered: lambda per document, or per hessian, shrunk towards 0
- * by the prior. */
+/* Returns the key by which codes are ordered: lambda per document, or per hessian (newton), shrunk
+ * towards 0 by category_prior. */
 RW_HD double rw_category_key(const struct rw_split_rule *rule, const struct rw_cell *cell)
 {
     const double under =

@@ -181,9 +181,9 @@ int rw_workers_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowe
 {
     struct rw_ctx *ctx = engine->ctx;
     uint64_t all_kept = n_kept;
-    /* Workers are ordered by random number, then by the item's number among those of all workers. A
-     * worker without items comes last. If it still has the lowest key, no worker has an item, and
-     * the caller has nothing to keep. */
+    /* A worker's key is the random number of its item, then the item's number among those of all
+     * workers. A worker without items has the largest key. If that is also the lowest of all, no
+     * worker has an item, and the caller has nothing to keep. */
     const uint64_t own = (uint64_t)lowest << 32 | number;
     uint64_t least = own;
     *keep = 0;
@@ -218,9 +218,10 @@ int rw_workers_best(struct rw_ctx *ctx, struct rw_split *splits, int n)
 }
 
 /* Constants of the time model on the host, for one thread of a server of 2023. They come from a
- * profile of `train` with 360 thousand documents, 136 features and 255 leaves. They are histogram
- * updates per second, and nanoseconds per cell of a node, per pair, and per document and level.
- * Each further thread counts for less than the first. */
+ * profile of `train` with 360 thousand documents, 136 features and 255 leaves. CPU_UPDATES:
+ * histogram updates per second. CPU_CELL_NS, CPU_PAIR_NS, CPU_DOC_NS: nanoseconds per cell of a
+ * node, per pair, and per document and level. CPU_THREAD: each further thread counts as this part
+ * of the first. */
 #define CPU_UPDATES 1.7e9
 #define CPU_CELL_NS 1.7
 #define CPU_PAIR_NS 4.2
@@ -228,9 +229,9 @@ int rw_workers_best(struct rw_ctx *ctx, struct rw_split *splits, int n)
 #define CPU_THREAD  0.8
 /* Milliseconds to start a GPU's driver and allocate its memory. */
 #define GPU_OPEN_MS 500.0
-/* Constants for several GPUs: milliseconds of waiting per tree, and bytes sent per millisecond.
- * Measured with 255- and 31-leaf trees, 3.8 and 30 million documents, on one and two H200 of one
- * host. */
+/* Constants for several GPUs. MANY_MS: milliseconds of waiting per tree. MANY_BYTES_A_MS: bytes
+ * sent per millisecond. Measured with 255- and 31-leaf trees, 3.8 and 30 million documents, on one
+ * and two H200 of one host. */
 #define MANY_MS         0.4
 #define MANY_BYTES_A_MS 9e7
 
@@ -298,8 +299,8 @@ int rw_plan_gpu_pays(double cpu_ms, double gpu_ms, int rounds)
 }
 
 /* Estimates a tree on n GPUs of one host, each with its shard of the documents, and the time to
- * exchange histograms. Cells have 8 bytes, or 12 with hessians. Each GPU sends all cells except its
- * own share. */
+ * exchange histograms. Cells have 8 bytes, or 12 with hessians. Each GPU sends all cells except the
+ * nth of them that it adds up itself. */
 static struct rw_plan_many plan_many(struct rw_engine *engine, const struct rw_plan_work *work,
                                      int n)
 {

@@ -1,20 +1,22 @@
 /* The interface between the grower and the hardware. The grower is written once and runs unchanged
  * on every engine.
  *
- * The data set crosses this interface when it is loaded. Growing a tree exchanges one small record
- * per node in each direction, for a batch of nodes at a time. The finished tree crosses once per
- * set. Scores cross only if the host computes gradients, metrics or the scores of an initial model.
- * Lambdas cross only if the host computes them (set_lambdas), and in tests (read_integers). Codes
- * cross only in `load`, and histograms never.
+ * A set is a data set that the engine has loaded. Trees are grown on set 0, the training set; the
+ * other sets only get scores. The data of a set crosses this interface when it is loaded. Growing a
+ * tree exchanges one small record per node in each direction, for a batch of nodes at a time. The
+ * finished tree crosses once per set. Scores cross only if there are start scores or an initial
+ * model, or if the host computes gradients, metrics or the paired stopping rule. Gradients and
+ * lambdas cross only if the host computes them (set_gradients, set_lambdas), and in tests
+ * (read_integers). Codes cross only in `load`, and histograms never.
  *
  * To add an engine: (1) write tree/<name>/engine_<name>.c with a `struct rw_engine_ops` and
  * rw_engine_open_<name>; (2) add a row to engines.def. The CUDA engine is in gpu/engine;
  * an engine for other devices gets a folder next to gpu. tests/check then compares the engine
  * with ref. Users select it with --device once that parameter accepts the word (params/params.def,
  * and check_text of params/params.c). An engine on the host embeds struct rw_host, the common part
- * of all host engines (tree/engine_host.h). Callers keep to the contract of each operation.
- * engine.c checks only external input: device names, scores, gradients, the number of leaves of
- * trees, and the splits of other workers.
+ * of all host engines (tree/engine_host.h). Callers must obey the contract of each operation, which
+ * engines need not check. engine.c checks only external input: device names, scores, gradients, the
+ * number of leaves of trees, and the splits of other workers.
  *
  * With many workers (comm/comm.h), each worker has an engine with the documents of its shard. The
  * engine itself adds up the sums of begin_tree and the histograms over all workers, and may then
@@ -40,7 +42,7 @@
 extern "C" {
 #endif
 
-/* The largest number of sets: the training set and all others. */
+/* The largest number of sets, with the training set. */
 enum { RW_MAX_SETS = 64 };
 /* Slots for the nodes of the largest tree, and for nodes that batches expand but the tree does not
  * use. */
@@ -63,17 +65,18 @@ struct rw_engine_rules {
     int newton; /* 1: histograms hold hessians too */
     struct rw_split_params split;
     uint32_t min_docs;
-    /* The width of quantised lambdas and hessians, and their rounding. */
+    /* bits: the width of quantised lambdas and hessians. nearest: their rounding. */
     int bits,
         nearest; /* 1: they are rounded to nearest; 0: at random (rw_quantise in tree/numbers.h) */
     uint64_t seed;
-    /* A query is sampled for a tree iff its 32-bit random number is less than this. 2^32: all
-     * are. */
+    /* A query is sampled for a tree iff its 32-bit random number is less than this. 2^32: all are
+     * sampled. If no number is less, the query with the lowest one is sampled. The same holds for
+     * the other three thresholds. */
     uint64_t query_threshold;
-    uint64_t feature_threshold; /* the threshold for features, which a tree samples, too */
+    uint64_t feature_threshold; /* for the features of a tree */
     /* In the next two, 0 means 2^32; rw_engine_open replaces it. */
     uint64_t doc_threshold; /* for documents of the sampled queries */
-    /* For the tree's features; they are sampled again at each node (tree/grower.h). */
+    /* For the features of a node, which are sampled from those of the tree (tree/grower.h). */
     uint64_t node_threshold;
     uint32_t max_slots; /* number of slots: nodes of a tree and speculative nodes */
     /* The largest number of nodes whose histograms exist at a time (see release). 0: half of
@@ -96,8 +99,8 @@ struct rw_engine_rules {
     /* The largest number of bytes that the engine allocates on a device. Codes that do not fit stay
      * in host memory. 0: all free device memory. */
     uint64_t device_bytes;
-    /* Number of the sets except the training set, and of all their documents. The engine reserves
-     * memory for them. */
+    /* The sets except the training set, for which the engine reserves memory. n_other_sets: their
+     * number. other_docs: the number of all their documents. */
     uint64_t other_docs;
     uint32_t n_other_sets;
 };
@@ -112,7 +115,7 @@ struct rw_engine_info {
     uint64_t bytes; /* memory of the engine */
 };
 
-/* Host memory that a device read for a tree. */
+/* The host-resident codes (see the last part) that a device read for a tree. */
 struct rw_far_reads {
     uint64_t bytes;      /* bytes of codes, in all */
     uint64_t hist_bytes; /* the part of `bytes` that building histograms read */
@@ -127,18 +130,18 @@ struct rw_root {
     uint32_t n_features;                /* number of sampled features */
 };
 
-/* Slots of two children and their parent. The engine builds the histogram of `smaller`. It
- * subtracts that from the parent's histogram to get the one of `larger`, in the parent's memory.
- * larger is -1 if the larger child needs no histogram. The parent's histogram then ends, too. For
- * the root: parent = -1, smaller = 0, larger = -1. */
+/* Slots of two children and their parent. The engine builds the histogram of `smaller`, the child
+ * with fewer documents. It subtracts this histogram from the parent's to get the one of `larger`,
+ * in the parent's memory. larger is -1 if the larger child needs no histogram. In both cases the
+ * parent has no histogram afterwards. For the root: parent = -1, smaller = 0, larger = -1. */
 struct rw_sibling {
     int32_t parent, smaller, larger;
 };
 
 struct rw_split {
     int32_t slot;
-    int32_t column;         /* the engine's feature; -1: no split is possible */
-    uint32_t feature;       /* its feature id in the data */
+    int32_t column;         /* index of the feature in the engine; -1: no split is possible */
+    uint32_t feature;       /* feature id in the data */
     uint32_t bin;           /* documents with codes <= bin go left, except missing values */
     float cut;              /* threshold above `bin`: values <= cut go left */
     int is_set;             /* 1: the split is by `set`, in place of bin and cut */
@@ -155,8 +158,8 @@ static inline void rw_split_copy(struct rw_split *to, const struct rw_split *fro
     memcpy(to, from, from->is_set ? sizeof(*to) : offsetof(struct rw_split, set));
 }
 
-/* Returns 1 if `a` is better: a higher gain, then a lower feature. Any split is better than none.
- * The two splits must be of different features. */
+/* Returns 1 if `a` is better: a higher gain, then a lower feature. A split that is not possible
+ * (column -1) is never better. Two possible splits must be of different features. */
 static inline int rw_split_is_better(const struct rw_split *a, const struct rw_split *b)
 {
     if (a->column < 0 || b->column < 0)
@@ -172,28 +175,27 @@ struct rw_plan_work;
 struct rw_engine_ops {
     const char *name;
     int batch;       /* best number of nodes per request; 0: one, or the device's best number */
-    int large_batch; /* the same for trees of RW_LARGE_TREE leaves or more; 0: `batch` */
-    /* 1: the engine computes RW_OBJECTIVE_NEIGHBOURS. 0: a training with this objective passes no
-     * objective in its rules */
+    int large_batch; /* as `batch`, for trees of RW_LARGE_TREE leaves or more; 0: `batch` */
+    /* 1: the engine computes RW_OBJECTIVE_NEIGHBOURS. 0: the host does; rw_engine_open then clears
+     * `objective` of the engine's rules. */
     int neighbours;
     void (*close)(struct rw_engine *);
     /* Loads a set. Set 0 is the training set and is loaded first. bins: the set's codes and, for
-     * set 0, its cuts, which must outlive the engine; the engine then does not read the values.
-     * NULL: the engine bins the values itself. gains: [n_docs] of the training set if the
-     * objective ranks, else NULL. Scores start at 0. The engine keeps no reference to the
-     * dataset. */
+     * set 0, its cuts. They must outlive the engine, which then does not read the values. NULL: the
+     * engine bins the values itself. gains: [n_docs] of the training set if the objective ranks,
+     * else NULL. Scores start at 0. The engine keeps no reference to the dataset. */
     int (*load)(struct rw_engine *, int set, const struct rw_dataset *, const struct rw_bins *bins,
                 const double *gains);
     /* Sets user gradients; only if the rules have no objective. gradients, hessians: [n_docs] of
      * the training set, finite. The engine copies them, multiplies them by the documents' weights,
      * and uses them for all trees until the next call. */
     int (*set_gradients)(struct rw_engine *, const double *gradients, const double *hessians);
-    /* Sets user gradients in place of set_gradients. lambda, hessian: [n_docs] in units of
-     * 2^-RW_LAMBDA_EXPONENT, already multiplied by the documents' weights. Magnitudes are under
-     * 2^62. */
+    /* Does the work of set_gradients for user gradients in fixed point. lambda, hessian: [n_docs]
+     * in units of 2^-RW_LAMBDA_EXPONENT, already multiplied by the documents' weights. Magnitudes
+     * are under 2^62. */
     int (*set_lambdas)(struct rw_engine *, const int64_t *lambda, const int64_t *hessian);
-    /* Starts a tree: draws its samples, computes lambdas from the scores unless the caller has set
-     * user gradients, quantises the lambdas and adds them up. */
+    /* Starts a tree: draws its samples, computes lambdas and hessians from the scores unless the
+     * caller has set user gradients, quantises them and adds them up over all workers. */
     int (*begin_tree)(struct rw_engine *, uint32_t tree, struct rw_root *out);
     /* Sets the features that may split each slot, among the tree's features. Called only if
      * rw_rules_by_node, and before the slot's histogram is built. features: [n][rw_feature_words],
@@ -209,28 +211,28 @@ struct rw_engine_ops {
      * work. */
     int (*start_splits)(struct rw_engine *, const int32_t *slots, int n);
     /* Finds the best split of each slot. A split is better if its gain minus the feature's cost is
-     * higher. Among equal ones the order is lower feature id, lower threshold or candidate
-     * (tree/category_split.h), and missing values to the left. A split by a feature with a
-     * monotone constraint must satisfy it (rw_ordered_gain). */
+     * higher. If these are equal, the lower feature id is better, then the lower threshold or
+     * candidate (tree/category_split.h), then missing values to the left. A split by a feature with
+     * a monotone constraint must satisfy it (rw_ordered_gain). */
     int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
-    /* Moves the documents of split->slot to its children. split->n_left must be right. Engines that
-     * count fail with RW_ERR_INTERNAL if it is wrong; others rely on it. With many workers no
-     * engine checks it. */
+    /* Moves the documents of each split's slot to its children. n_left of a split must be right.
+     * Engines that count the documents fail with RW_ERR_INTERNAL if it is wrong; other engines rely
+     * on it. With many workers no engine checks it. */
     int (*partition)(struct rw_engine *, const struct rw_split *, int n);
-    /* Starts the work of leaf_sums, as start_splits does for best_splits. */
+    /* Starts the work of leaf_sums, as start_splits does for best_splits. NULL: leaf_sums does all
+     * the work. */
     int (*start_leaf_sums)(struct rw_engine *, const int32_t *leaf_slot, int n);
     /* Computes the sums over the documents of each leaf. Leaves share no documents. leaf_slot: [n];
      * sums: [n]. If a leaf was partitioned, its documents are those of the slots below it. */
     int (*leaf_sums)(struct rw_engine *, const int32_t *leaf_slot, int n, struct rw_sum *sums);
     /* Adds the finished tree to a set's scores. leaf_slot: [n_leaves] the slot of each leaf, as for
-     * leaf_sums; used for set 0 only. NULL: the engine did not just grow this tree. */
+     * leaf_sums; used for set 0 only. NULL: the tree is not the one that the engine grew last. */
     int (*add_tree)(struct rw_engine *, int set, const struct rw_tree *, const int32_t *leaf_slot);
     int (*read_scores)(struct rw_engine *, int set, double *scores); /* [n_docs] */
     /* Replaces a set's scores between two trees. scores: [n_docs], finite. */
     int (*set_scores)(struct rw_engine *, int set, const double *scores);
-    /* Computes checksums that differ when the data differ. sums: [info.n_features], written: for
-     * each column of codes, the sum over the set's documents of code x rw_code_weight(first_doc +
-     * document), modulo 2^64. */
+    /* Computes checksums of codes. sums: [info.n_features], written: for each column of codes, the
+     * sum over the set's documents of code x rw_code_weight(first_doc + document), modulo 2^64. */
     int (*code_sums)(struct rw_engine *, int set, uint64_t first_doc, uint64_t *sums);
     struct {
         /* Names the metrics to compute for a loaded set. The engine keeps no reference to the plan.
@@ -242,17 +244,19 @@ struct rw_engine_ops {
          * the error. */
         int (*results)(struct rw_engine *, int set, struct rw_metric_result *out);
     } measure;
-    /* Reads the integers of the tree that was begun last, for tests. All arrays are [n_docs] of the
-     * training set. For documents outside the sample `sampled` is 0 and the numbers are
-     * unspecified. hess_q is written only for newton. NULL: the engine does not report integers. */
+    /* Reads the lambdas and hessians of the tree that was begun last, in fixed point and quantised
+     * (_q), for tests. All arrays are [n_docs] of the training set. For documents outside the
+     * sample `sampled` is 0 and the numbers are unspecified. hess_q is written only for newton.
+     * NULL: the engine has no such operation. */
     int (*read_integers)(struct rw_engine *, int64_t *lambda, int64_t *hessian, int32_t *lambda_q,
                          int32_t *hess_q, uint8_t *sampled);
-    /* Reports one decision of the engine that was not reported yet, and its cost in ms; for
-     * --verbose and the log. Engines make most decisions in the first tree. Returns 1, or 0 if
-     * there is no such decision. NULL: the engine makes no decisions. */
+    /* Reports one decision of the engine (such as the histogram method) that was not reported yet,
+     * and the time in ms that it took; for --verbose and the log. Engines make most decisions in
+     * the first tree. Returns 1, or 0 if all decisions were reported. NULL: the engine makes no
+     * decisions. */
     int (*report)(struct rw_engine *, char *text, size_t size, double *ms);
-    /* Reports host memory reads of the tree that was added last. NULL: the engine never reads codes
-     * from another memory. */
+    /* Reports the reads of host-resident codes for the tree that was added last. NULL: the engine
+     * has no such codes. */
     int (*far_reads)(struct rw_engine *, struct rw_far_reads *out);
     /* Estimates memory and time before any set is loaded. make: writes a whole plan. tree_ms:
      * returns the milliseconds per tree. Both NULL: the engine has no plan. */
@@ -276,9 +280,9 @@ struct rw_engine {
     const struct rw_cuts *cuts; /* of the training set, once loaded; owned by the engine */
     int n_sets;
     uint32_t n_docs[RW_MAX_SETS]; /* of each loaded set, on this worker */
-    /* Position of the training set's shard. first_doc, first_query: number of documents and queries
-     * of the workers before this one. all_docs: number of documents of all workers. rw_engine_load
-     * sets them before the engine loads the set. */
+    /* Position of this worker's shard in the whole training set. first_doc, first_query: number of
+     * documents and queries of the workers before this one. all_docs: number of documents of all
+     * workers. Set by rw_engine_load before the engine loads the set. */
     uint32_t first_doc, first_query, all_docs;
     struct rw_split_rule split_rule; /* of the tree that was begun last */
 };
@@ -351,11 +355,11 @@ int rw_device_check_cuda(struct rw_ctx *ctx, int number); /* gpu/device/device.h
 /* Sums of quantised values over the sampled documents of all workers. */
 struct rw_quantised_sums {
     int64_t hess;            /* newton only, else 0 */
-    uint64_t lambda_squares; /* 0 where no feature is split by categories */
+    uint64_t lambda_squares; /* sum of squares; may be 0 if no feature is categorical */
 };
 
-/* Sets the cover of a leaf from the sums over its documents. A tree without a split has no
- * cover. */
+/* Sets the cover of a leaf, its number of documents and its sum of hessians, from the sums over its
+ * documents. Does nothing if the tree has no arrays for covers. */
 static inline void rw_tree_set_cover(struct rw_tree *tree, int32_t leaf, const struct rw_sum *sum,
                                      int hess_exponent)
 {
@@ -374,12 +378,14 @@ void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *ro
  *
  * All workers call these in the same order. With one worker, rw_workers_best and
  * rw_workers_leaf_sums change nothing. */
-/* Keeps one item (a query or a document) if no worker sampled any: the one with the lowest random
- * number, the first of equals.
+
+/* Decides which item (a query or a document) is sampled if no worker sampled any: the one with the
+ * lowest random number, the first of equals.
  *
- * This worker sampled n_kept items. Its lowest random number is `lowest`, UINT32_MAX if it has no
- * item. That item has the number `number` among those of all workers. Sets *keep to 1 if this
- * worker must keep that item, else to 0. */
+ * n_kept: number of items that this worker sampled. lowest: the lowest random number of its items.
+ * number: the number of the item with that random number, counted from 0 over the items of all
+ * workers. Without items, both are UINT32_MAX. Sets *keep to 1 if this worker must sample that item
+ * (or, if no worker has items, on all workers), else to 0. */
 int rw_workers_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest, uint32_t number,
                         int *keep);
 /* Replaces each of the n splits by the best split that any worker found for its slot. */
@@ -387,11 +393,12 @@ int rw_workers_best(struct rw_ctx *ctx, struct rw_split *splits, int n);
 /* Replaces each of the n sums by its total over all workers. */
 int rw_workers_leaf_sums(struct rw_ctx *ctx, struct rw_sum *sums, int n);
 
-/* ---- the plan ---- */
+/* ---- the plan ----
+ *
+ * A plan (struct rw_plan) estimates a training before anything is allocated: the bytes of each part
+ * of memory, such as "codes", and the time per tree by a formula whose constants were measured.
+ * `train --plan` prints it. `--device auto` compares such times of the host and a GPU. */
 
-/* A plan estimates a training before anything is allocated: the bytes of each part of memory, and
- * the time per tree by a stated model. `train --plan` prints it. `--device auto` compares the
- * times. */
 /* The data of a plan: the sets that would be loaded, the training set first. */
 struct rw_plan_data {
     const struct rw_dataset *const *set;          /* [n_sets] */
@@ -401,9 +408,9 @@ struct rw_plan_data {
     uint32_t n_features;        /* of the training set, without ignored features */
 };
 
-/* Adds bytes to the part with this name and to the sum. A new name makes a new part, or, if the
- * plan has no room for one, adds to its last part. To subtract x bytes, add 2^64 - x; a part that
- * becomes 0 is removed. */
+/* Adds bytes to the part of memory with this name and to the sum. An unknown name makes a new part;
+ * if the plan has no room for one, the bytes are added to its last part. To subtract x bytes, add
+ * 2^64 - x. A part that becomes 0 is removed. */
 void rw_plan_add(struct rw_plan *plan, const char *name, uint64_t bytes);
 
 /* The quantities that determine the time of a tree. */
@@ -415,16 +422,17 @@ struct rw_plan_work {
     double row_bytes; /* bytes of the sampled features' codes per document */
     double leaves;    /* largest number of leaves */
     double bins;      /* of the sampled features, if each has the most bins */
-    /* Pairs of documents that lambdas visit: for each query, its documents x the truncation. 0: the
-     * objective has no pairs. */
+    /* Pairs of documents that lambdas visit, in the sampled queries. A query of n documents has n x
+     * min(n, truncation). 0: the objective has no pairs. */
     double visits;
     int newton; /* 1: histograms hold hessians */
 };
 void rw_plan_work_of(struct rw_plan_work *work, const struct rw_engine_rules *rules,
                      const struct rw_plan_data *data);
 
-/* Returns how often a tree reads each document's row of codes. It reads all rows at the root. At
- * each level below it reads the rows of the smaller children, at most half of the documents. */
+/* Estimates how often a tree reads each document's row of codes. It reads all rows at the root. At
+ * each level below, it reads the rows of the smaller children, which have at most half of the
+ * documents. */
 double rw_plan_passes(const struct rw_plan_work *work);
 /* Estimates the milliseconds per tree on the host. */
 double rw_plan_cpu_ms(const struct rw_plan_work *work, int n_threads);
@@ -441,16 +449,16 @@ int rw_engine_plan(struct rw_engine *engine, const struct rw_plan_data *data, st
  * data is expected to take less time there, else the host's. */
 int rw_choose_device(struct rw_ctx *ctx, const char *device, const struct rw_engine_rules *rules,
                      const struct rw_plan_data *data, int rounds, struct rw_engine **out);
-/* Makes all workers use one kind of engine, a GPU's or the host's. If `auto` chose different kinds,
- * *engine becomes the host's. If another device was set, different kinds fail with
- * RW_ERR_ARGUMENT. All workers must call it. */
+/* Makes all workers use one kind of engine, a GPU's or the host's. If the workers have different
+ * kinds and `device` is "auto", *engine becomes the host's. With different kinds and any other
+ * `device`, fails with RW_ERR_ARGUMENT. All workers must call it. */
 int rw_choose_agree(struct rw_ctx *ctx, const char *device, const struct rw_engine_rules *rules,
                     struct rw_engine **engine);
 
-/* ---- codes in host memory ----
+/* ---- host-resident codes ----
  *
- * If a device has no room for all codes, it holds some of them and reads the others from host
- * memory.
+ * If a device has no room for all codes, it holds some of them and reads the others, the
+ * host-resident ones, from host memory.
  *
  * Codes are in blocks: a block has the codes of one or several features. The device holds the first
  * documents of each block. Blocks with few bytes per document are placed first. A read of host
@@ -461,9 +469,9 @@ struct rw_code_place {
     uint32_t n_here;    /* written: number of documents whose codes are on the device */
 };
 
-/* Divides `bytes` of device memory among n blocks and returns the number of bytes used. n_docs:
- * documents of each block. whole: 1: a block that does not fit stays in host memory as a whole.
- * Blocks with equal bytes per document are filled in order. */
+/* Divides `bytes` of device memory among n blocks. Returns the number of bytes used. n_docs:
+ * documents of each block. whole: 1: a block that does not fit stays in host memory as a whole; 0:
+ * only its last documents do. Blocks with equal bytes per document are filled in order. */
 uint64_t rw_place_codes(struct rw_code_place *place, int n, uint32_t n_docs, int whole,
                         uint64_t bytes);
 

@@ -1,5 +1,6 @@
 /* State and steps that the engines on the host share (tree/engine_host.h): loading data, drawing
- * samples, quantising gradients, coding trees, and checksums of codes. */
+ * samples, quantising gradients, coding trees, selecting the features of data that is already
+ * binned, and checksums of codes. */
 #include "tree/engine_host.h"
 
 #include "base/rng.h"
@@ -133,8 +134,8 @@ static int load_training(struct rw_host *host, const struct rw_dataset *dataset,
                             host->base.first_doc, host->gain, &own, &host->gradients);
 }
 
-/* Makes a set's codes and, for set 0, its cuts, in host->set[set].bins, and sets the engine's info.
- * ready: as in `load`. Its codes are shared rather than copied, to save memory. */
+/* Makes a set's codes in host->set[set].bins. For set 0, also makes its cuts, and sets the engine's
+ * info. ready: `bins` of `load`. Its codes are shared rather than copied, to save memory. */
 static int make_bins(struct rw_host *host, int set, const struct rw_dataset *dataset,
                      const struct rw_bins *ready)
 {
@@ -173,7 +174,8 @@ static int own_array(struct rw_host *host, const void *from, size_t n, size_t si
     return RW_OK;
 }
 
-/* Moves codes to the engine's own memory, if it has some. The bins then only view them. */
+/* If the engine has an allocator of its own (memory.alloc), moves the codes to memory from it; the
+ * bins then only view them. Otherwise counts the bytes of the codes. */
 static int move_codes(struct rw_host *host, struct rw_bins *bins)
 {
     int status = RW_OK;
@@ -314,10 +316,10 @@ void rw_host_draw_features(const struct rw_engine *engine, uint32_t tree, uint8_
         kept[drawn.lowest] = 1;
 }
 
-/* If no worker has kept an item (a query or a document), keeps the lowest of all workers. first:
- * the number of this worker's first item among those of all workers. Sets *item to the kept item's
- * index in this worker, or to UINT32_MAX if another worker has the item, if a worker had kept one,
- * or if there is no item. */
+/* If no worker has kept an item (a query or a document), keeps the one with the lowest random
+ * number of all workers. first: the number of this worker's first item among those of all workers.
+ * Sets *item to the index of the item if this worker has it. Sets *item to UINT32_MAX if another
+ * worker has it, if some worker had kept an item, or if no worker has items. */
 static int keep_lowest(struct rw_engine *engine, const struct drawn *drawn, uint32_t first,
                        uint32_t *item)
 {
@@ -364,7 +366,7 @@ static int draw_some_docs(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Draws documents of the sampled queries. */
+/* Draws documents of the sampled queries, at least one over all workers. */
 static int draw_docs(struct rw_host *host)
 {
     struct doc_job job = {host, none_drawn};
@@ -377,7 +379,7 @@ static int draw_docs(struct rw_host *host)
     return RW_OK;
 }
 
-/* Draws queries. */
+/* Draws queries, at least one over all workers. */
 static int draw_queries(struct rw_host *host)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
@@ -395,9 +397,9 @@ static int draw_queries(struct rw_host *host)
     return RW_OK;
 }
 
-/* Draws the sample of the tree: feature_sampled, query_sampled and sampled. Lambdas need whole
- * queries, so they are computed for the sampled queries, whichever of their documents are
- * sampled. */
+/* Draws the sample of the tree: feature_sampled, query_sampled and sampled. Lambdas depend on whole
+ * queries, so they are computed for all documents of sampled queries, also for those outside the
+ * sample. */
 static int draw_samples(struct rw_host *host)
 {
     const struct rw_engine_rules *rules = &host->base.rules;
@@ -442,14 +444,15 @@ static int find_largest(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* The conversion of a tree's gradients. The factors turn real numbers into fixed point. */
+/* The conversion of a tree's gradients. */
 struct gradient_job {
     const struct rw_host *host;
-    double lambda_scale, hessian_scale;
+    double lambda_scale, hessian_scale; /* factors from real numbers to fixed point */
     struct rw_extent extent;
 };
 
-/* Converts real gradients to fixed point, and adds the documents to the extent. */
+/* Converts gradients to fixed point unless they are, and adds the sampled documents to the
+ * extent. */
 static int fixed_point(void *user, struct rw_share *share)
 {
     struct gradient_job *job = user;
@@ -675,7 +678,7 @@ int64_t rw_quantise_docs(enum rw_isa isa, const struct rw_rounding *rounding, ui
     return paths[isa](rounding, first, n, sampled, value, out);
 }
 
-/* ---- boundaries that came with the data set: selects those in use ---- */
+/* ---- data that is already binned: the selection of its features ---- */
 
 struct selection {
     const struct rw_bins *from;

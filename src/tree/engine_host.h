@@ -2,8 +2,8 @@
  * the scores. The start of a tree draws the samples and makes lambdas and quantised integers.
  * tree/ref adds the simplest way to grow trees, and tree/cpu adds the fast way. Neither depends on
  * the other; tree/sim runs the code of ref. The CUDA engine also embeds struct rw_host, for cuts,
- * constraints, the sampling of features, coded trees and its memory, but not for codes, lambdas and
- * scores. */
+ * constraints, the sampling of features, coded trees (splits by codes in place of values) and the
+ * arena of its memory, but not for codes, lambdas and scores. */
 #pragma once
 
 #include "tree/category_split.h"
@@ -34,7 +34,7 @@ struct rw_host {
     struct rw_host_set set[RW_MAX_SETS];
     /* 1: gradients are in fixed point, from the objective or from set_lambdas; 0: real numbers. */
     int is_fixed;
-    int fast; /* 0: the objective's reference code, for ref; the results are identical */
+    int fast; /* 1: the objective's fast code; 0: its reference code, with identical results */
     /* Makes the engine's own memory, once the training set is loaded. */
     int (*prepare)(struct rw_engine *engine);
     enum rw_isa isa; /* instruction set; ref uses the plain one */
@@ -46,9 +46,10 @@ struct rw_host {
     double *weight_doc; /* [n_docs] NULL: all 1 */
     struct rw_dataset documents;    /* views of these arrays, for the objective */
     struct rw_gradients *gradients; /* of the objective; NULL: user gradients; owned */
-    int8_t *direction;          /* [n_features] monotone constraints; NULL: no feature has one */
-    double *penalty;            /* [n_features] feature costs; NULL: all are 0 */
-    double *gradient, *hessian; /* [n_docs] real numbers; NULL if the objective is_fixed */
+    int8_t *direction; /* [n_features] monotone constraints; NULL: no feature has one */
+    double *penalty;   /* [n_features] feature costs; NULL: all are 0 */
+    /* [n_docs] both: real numbers. NULL if an objective makes fixed point directly. */
+    double *gradient, *hessian;
     /* the tree */
     uint32_t tree;
     int64_t *lambda, *hess;     /* [n_docs] fixed point, before quantisation */
@@ -85,8 +86,8 @@ int rw_host_ready_cuts(struct rw_host *host, const struct rw_bins *ready, struct
  * (*column is NULL then). */
 int rw_host_plan_cuts(struct rw_host *host, const struct rw_dataset *dataset,
                       const struct rw_bins *ready, struct rw_cuts **cuts, uint32_t **column);
-/* Makes a struct rw_bins for cuts whose codes are not in host memory, or not yet: its array of
- * codes is zero. owns_cuts: rw_bins_free then frees the cuts, too. */
+/* Makes a struct rw_bins for cuts whose codes are not in host memory, or not yet. Its array `codes`
+ * has [n_features] zeroed items. owns_cuts: 1: rw_bins_free frees the cuts, too. */
 int rw_host_bins_of_cuts(struct rw_host *host, struct rw_cuts *cuts, int owns_cuts, uint32_t n_docs,
                          struct rw_bins **out);
 /* Writes the monotone constraints and the costs of set 0's columns, each [n_features]. An array
@@ -136,8 +137,9 @@ static inline int rw_host_allows(const struct rw_host *host, int32_t slot, uint3
            (host->allowed[(size_t)slot * rw_feature_words(&host->base) + f / 32] >> f % 32 & 1);
 }
 
-/* Fails with RW_ERR_INTERNAL unless n_left is split->n_left. With many workers it does not check,
- * since n_left counts only this worker's documents. */
+/* Fails with RW_ERR_INTERNAL unless n_left, the documents that this worker moved left, equals
+ * split->n_left. With many workers it does not check, since split->n_left counts the documents of
+ * all workers. */
 int rw_host_check_left(const struct rw_host *host, const struct rw_split *split, uint64_t n_left);
 
 /* A split in terms of a set's codes. missing_code: the code of missing values. left, right: the
@@ -167,7 +169,7 @@ struct rw_category_split;
 struct rw_split rw_host_set_split(const struct rw_cuts *cuts, int32_t slot, uint32_t f,
                                   const struct rw_category_split *found);
 
-/* Returns a split as a node without children. It is valid as long as the split. */
+/* Returns a split as a node without children. The node borrows the split's set. */
 static inline struct rw_coded_node rw_coded_split(const struct rw_cuts *cuts,
                                                   const struct rw_split *split)
 {

@@ -1,6 +1,9 @@
-/* Grows a tree (tree/grower.h): the features that may split each node, the queue of nodes that may
- * be split, batches of candidates, and the finished tree. The last part checks interaction
- * constraints, and sets and checks leaf values under monotone constraints. */
+/* Grows a tree (tree/grower.h, which defines frontier, batch and speculative): the features that
+ * may split each node, the frontier, the choice of batches, and the finished tree. The last part
+ * checks interaction constraints, and sets and checks leaf values under monotone constraints.
+ *
+ * A node is known once the engine has searched for its best split. A candidate is a known node
+ * that may be split later (struct grow_entry). */
 #include "tree/grower.h"
 
 #include <float.h>
@@ -16,7 +19,7 @@ struct rw_node_features {
     uint8_t *sampled;  /* [n_features] 1: sampled for the tree */
     uint32_t *key;     /* [max_slots] for random numbers (tree/grower.h); the root's is 0 */
     int32_t *above;    /* [max_slots] feature of the parent's split; -1: the root */
-    uint64_t *live;    /* [max_slots][n_words] groups that have all features used above */
+    uint64_t *live;    /* [max_slots][n_words] groups that contain all features used above */
     uint32_t *allowed; /* [max_slots][rw_feature_words] argument of the engine's `allow` */
 };
 
@@ -124,28 +127,28 @@ static void allow_slot(const struct rw_node_features *nodes, int32_t slot, uint3
 
 /* The state of a node, at the index of its slot. A node is expanded when it is partitioned and the
  * best splits of its children are found; the children are then known. A node is accepted when its
- * split becomes part of the tree; its children then belong to the tree, and get numbers. Numbers
- * follow the order of one-at-a-time growth. Nodes that are expanded but never accepted
- * (speculative) are left out. */
+ * split becomes part of the tree. Its children then belong to the tree, and get numbers, in the
+ * order in which growth one node at a time would make them. Nodes that are expanded but never
+ * accepted become leaves if they belong to the tree; otherwise the tree does not have them. */
 struct grow_node {
     /* Gain of its best split, if it has one. When growing by levels: -depth. */
     double gain;
     uint64_t n;          /* documents */
     int32_t left, right; /* slots of its children, once it is expanded */
     int32_t depth;
-    int32_t index;       /* of its split, once accepted; at the end, for leaves, ~ the leaf's index;
-                            -1: neither yet */
+    int32_t index;       /* of its split, once accepted; before that -1; at the end, for leaves,
+                            ~ the leaf's index */
     uint8_t has_split;   /* 1: its best split is known and exists */
-    uint8_t is_begun;    /* 1: its children exist */
+    uint8_t is_begun;    /* 1: it is partitioned, so its children exist */
     uint8_t is_expanded; /* 1: its children's best splits are known */
     uint8_t is_kept;     /* 1: the engine has its histogram */
     uint8_t may_follow;  /* scratch of frontier_release */
 };
 
-/* An entry of a heap: the highest gain first, then the lowest number, which is the order of
- * acceptance. It is a node of the frontier or a candidate. A candidate is a node that may be
- * accepted later: a node of the frontier, or one below an expanded node of the frontier. The number
- * of a candidate that is not in the tree yet is the one that it would get. */
+/* An entry of a heap: a node of the frontier, or a candidate. The highest gain is first, and among
+ * equal gains the lowest number. That is the order of acceptance. A candidate is a node of the
+ * frontier, or a node with a split below an expanded node of the frontier. The number of a
+ * candidate that is not in the tree yet is the one that it would get. */
 struct grow_entry {
     double gain;
     int32_t number, slot;
@@ -153,12 +156,12 @@ struct grow_entry {
     int32_t heap_index;
 };
 
-/* A ranked candidate. Candidates are ranked by the order in which they would be accepted if no
- * further splits became known. */
+/* A ranked candidate. Its rank, from 0, is its index in the order in which candidates would be
+ * accepted if no further splits became known. */
 struct grow_ranked {
     double gain;
     int32_t number, slot;
-    int32_t place;      /* its rank when awaited splits are known, too (frontier_choose) */
+    int32_t place;      /* its rank once the awaited splits are known, too (frontier_choose) */
     uint8_t is_begun;   /* copy of the node's is_begun, to avoid reading the node */
     uint8_t is_awaited; /* 1: its children exist, but their best splits are not known yet */
 };
@@ -187,19 +190,19 @@ struct rw_grower {
     int32_t n_left;         /* splits that the tree has room for, counted when they were ranked */
     struct rw_split *batch; /* [max_slots] */
     int n_batch;
-    struct rw_sum *sum;             /* [max_slots] sums of each leaf, at the end */
-    struct rw_sibling *sibling;     /* [max_slots] */
-    int32_t *search;                /* [max_slots] slots whose best split is requested */
-    struct rw_split *found;         /* [max_slots] best split of each slot of `search` */
-    struct rw_monotone *monotone;   /* [max_slots] scratch; rules.monotone only */
+    struct rw_sum *sum;           /* [max_slots] sums of each leaf, at the end */
+    struct rw_sibling *sibling;   /* [max_slots] */
+    int32_t *search;              /* [max_slots] slots whose splits are requested, or to release */
+    struct rw_split *found;       /* [max_slots] best split of each slot of `search` */
+    struct rw_monotone *monotone; /* [max_slots] scratch; rules.monotone only */
     struct rw_node_features *nodes; /* NULL: all nodes have the same features */
 };
 
 /* ---- the frontier ----
  *
- * Best-first growth keeps a heap of the nodes that may be split next. This section decides which
- * split is accepted, which nodes are expanded together before their turn, and which histograms are
- * still useful. */
+ * The frontier is a heap. When growing by levels, the gain of an entry is -depth, so a level is
+ * split before the next one. This section decides which split is accepted, which nodes are expanded
+ * together before their turn, and which histograms are still useful. */
 
 /* Returns 1 if `a` is accepted before `b`. */
 static int before(const struct grow_entry *a, const struct grow_entry *b)
@@ -242,8 +245,8 @@ static void frontier_add(struct rw_grower *g, int32_t slot)
     g->slot_of[g->n_nodes++] = slot;
 }
 
-/* Accepts the best node of the frontier, repeatedly, until the children of the best node are
- * unknown. */
+/* Accepts the best node of the frontier, repeatedly, until the best node is not expanded, the
+ * frontier is empty, or the tree has all its leaves. */
 static void frontier_accept_known(struct rw_grower *g)
 {
     while (g->n_frontier > 0 && g->n_splits + 1 < g->rules.leaves &&
@@ -258,8 +261,7 @@ static void frontier_accept_known(struct rw_grower *g)
 
 /* ---- the choice of the next nodes ---- */
 
-/* Adds to the *n candidates the children of a candidate that would be accepted after `rank`
- * others. */
+/* Adds the children of a candidate to the *n candidates. rank: the candidate's rank. */
 static void add_children(struct rw_grower *g, int32_t slot, int32_t rank, int32_t *n)
 {
     const struct grow_node *parent = &g->node[slot];
@@ -282,8 +284,9 @@ static void begin_candidates(struct rw_grower *g, int32_t *n)
     push(g->candidate, n, first);
 }
 
-/* Adds the candidates that follow `seen`, which was ranked `rank`. They are its two children in the
- * frontier's heap, which cannot precede it, and, if its node is expanded, the node's children. */
+/* Adds the candidates that follow `seen`, whose rank is `rank`. They are its two children in the
+ * frontier's heap, which cannot precede it, and, if its node is expanded, the node's children in
+ * the tree. */
 static void add_next(struct rw_grower *g, const struct grow_entry *seen, int32_t rank, int32_t *n)
 {
     for (int k = 1; seen->heap_index >= 0 && k <= 2; k++) {
@@ -298,9 +301,9 @@ static void add_next(struct rw_grower *g, const struct grow_entry *seen, int32_t
         add_children(g, seen->slot, rank, n);
 }
 
-/* Accepts the splits that are certain, then ranks the nodes that may follow. It runs while the
- * engine finds the best splits of other nodes. It ends when it has ranked as many candidates as the
- * tree has room for, or as many without children as fit a batch. */
+/* Accepts the splits that are certain, then ranks candidates. It runs while the engine finds the
+ * best splits of other nodes. It ends when no candidate is left, when it has ranked n_left of them,
+ * or when as many of them as fit a batch have no children yet. */
 static void frontier_rank(struct rw_grower *g)
 {
     int32_t n, n_new = 0;
@@ -323,10 +326,10 @@ static void frontier_rank(struct rw_grower *g)
     g->times->n_speculative += g->n_ranked;
 }
 
-/* Releases histograms that cannot be used again, if room is short. The tree has room for n_left
- * more splits. Of the candidates, only the first n_left in the order of acceptance can be split.
- * Splits that become known later can only come between them, so no other known node will ever be
- * split. Room is short if one batch more might not fit rw_grow_max_histograms. */
+/* Releases histograms that cannot be used again, if one batch more might not fit
+ * rw_grow_max_histograms. The tree has room for n_left more splits. Of the candidates, only the
+ * first n_left in the order of acceptance can be split. Splits that become known later can only
+ * come between these candidates, so no other known node will ever be split. */
 static int frontier_release(struct rw_grower *g)
 {
     int32_t n, n_next = 0;
@@ -352,8 +355,8 @@ static int frontier_release(struct rw_grower *g)
     return g->engine->ops->release(g->engine, g->search, n_released);
 }
 
-/* Returns a ranked candidate with its number among all candidates. If its parent is a candidate
- * too, the number is computed again from the parent's rank. */
+/* Returns a ranked candidate with its number once the awaited splits are known. If its parent is a
+ * candidate, the number is computed again from the parent's `place`. */
 static struct grow_entry among_all(const struct rw_grower *g, const struct grow_ranked *ranked)
 {
     const int32_t after_frontier = ranked->number - g->n_nodes; /* 2 x the parent's rank + side */
@@ -365,10 +368,10 @@ static struct grow_entry among_all(const struct rw_grower *g, const struct grow_
 
 /* Chooses the next batch, g->batch. It starts with the next node to be accepted that is not
  * expanded. Further nodes are those that will probably be accepted after it: ranked candidates, and
- * awaited children whose splits are now known. If only one more split fits the tree, its node is
- * chosen alone (*is_last: 1), since its children will be leaves; when growing by levels, a batch
- * may include it. Slots are reserved for the nodes that must follow. Each node of a batch needs
- * room for one more histogram: its children have two, and it had one. */
+ * children of awaited ones, whose splits are now known. The node of the tree's last split is chosen
+ * alone (*is_last: 1), since its children will be leaves; when growing by levels, a batch may also
+ * end with it (*is_last: 0). Slots are reserved for the nodes that must follow. Each node of a
+ * batch needs room for one more histogram: its children have two, and it had one. */
 static void frontier_choose(struct rw_grower *g, int *is_last)
 {
     int64_t free_slots = 0;
@@ -656,7 +659,8 @@ static int leaf_values(struct rw_grower *g, const struct rw_root *root, const in
     return RW_OK;
 }
 
-/* Writes the slots of the leaves, and their index. Returns the number of leaves. */
+/* Writes the slots of the leaves to leaf_slot, and each leaf's index to its node. Returns the
+ * number of leaves. */
 static int32_t list_leaves(struct rw_grower *g, int32_t *leaf_slot)
 {
     int32_t n_leaves = 0;

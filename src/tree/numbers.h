@@ -11,8 +11,8 @@
 #include "base/machine.h"
 #include "dataset/categories.h"
 
-/* Exact sums over documents of fixed-point lambdas and hessians, each as two sums: of v >> 32 and
- * of v & 0xffffffff, so that 2^31 documents fit. */
+/* Exact sums over documents of fixed-point lambdas and hessians. Values v have two sums: `_hi` of
+ * v >> 32 and `_lo` of v & 0xffffffff, so that 2^31 documents fit. */
 struct rw_sum {
     uint64_t n; /* documents */
     int64_t lambda_hi, lambda_lo, hess_hi, hess_lo;
@@ -43,8 +43,8 @@ RW_HD uint64_t rw_code_weight(uint64_t doc)
     return rw_mix(doc) | 1;
 }
 
-/* Converts a pair of sums to a real number, from units of 2^-exponent. The words are made canonical
- * first, so the rounding depends only on the total. */
+/* Converts a pair of sums to a real number, from units of 2^-exponent. The upper bits of `lo` are
+ * first carried into `hi`, so the rounding depends only on the total. */
 RW_HD double rw_sum_real(int64_t hi, int64_t lo, int exponent)
 {
     hi += lo >> 32;
@@ -62,7 +62,7 @@ RW_HD int rw_fixed_exponent(double largest, int none)
     return 60 - e > 400 ? 400 : 60 - e;
 }
 
-/* Returns the smallest s with (largest >> s) <= 2^(bits-1) - 2. largest >= 0. */
+/* Returns the smallest shift s with (largest >> s) <= 2^(bits-1) - 2. largest >= 0. */
 RW_HD int rw_quantise_shift(int64_t largest, int bits)
 {
     const int64_t most = ((int64_t)1 << (bits - 1)) - 2;
@@ -95,9 +95,10 @@ RW_HD int32_t rw_quantise_limit(int bits)
     return ((int32_t)1 << (bits - 1)) - 1;
 }
 
-/* The sums of a histogram cell, or of one side of a split. */
+/* The sums of quantised values of a histogram cell (the documents of a node with one code of a
+ * feature), or of one side of a split. */
 struct rw_cell {
-    uint64_t n;
+    uint64_t n;   /* documents */
     int64_t hess; /* newton only, else 0 */
     int64_t lambda;
 };
@@ -118,8 +119,8 @@ RW_HD struct rw_cell rw_cell_less(const struct rw_cell *whole, const struct rw_c
 
 /* The parameters of splits, in the units of the user. */
 struct rw_split_params {
-    double l2;                 /* in hessians of an average document */
-    double category_smoothing; /* in the same unit; for the order of categories */
+    double l2;                 /* in documents, or, newton, in hessians of an average document */
+    double category_smoothing; /* in the unit of l2; for the order of categories */
     /* Cost per bit of naming a set of categories, in units of the average gain of a random
      * split. */
     double category_penalty;
@@ -158,8 +159,9 @@ RW_HD int rw_side_allowed(const struct rw_split_rule *rule, const struct rw_cell
            (side->hess > 0 && (double)side->hess * rule->hess_unit >= rule->given.min_hessian);
 }
 
-/* Returns the gain of a split, or 0 if it is no candidate. A candidate's gain is over min_gain >=
- * 0. parent_gain: rw_side_gain of the whole node. */
+/* Returns the gain of a split, or 0 if a side is not allowed or the gain is not over min_gain,
+ * which is 0 or more. The split is then no candidate. parent_gain: rw_side_gain of the whole node.
+ */
 RW_HD double rw_split_gain(const struct rw_split_rule *rule, const struct rw_cell *left,
                            const struct rw_cell *right, double parent_gain)
 {
@@ -191,8 +193,8 @@ RW_HD double rw_ordered_gain(const struct rw_split_rule *rule, int direction,
     return (direction > 0 ? l <= r : l >= r) ? gain : 0.0;
 }
 
-/* Returns the gain less the feature cost `penalty` (0 or more), or 0 if the split is then no
- * candidate. */
+/* Returns the gain less the feature cost `penalty` (0 or more), or 0 if the difference is not over
+ * min_gain. */
 RW_HD double rw_net_gain(const struct rw_split_rule *rule, double gain, double penalty)
 {
     const double net = gain - penalty;
@@ -200,8 +202,8 @@ RW_HD double rw_net_gain(const struct rw_split_rule *rule, double gain, double p
 }
 
 /* A margin for comparing the values of two sides in float, where each value has a relative error of
- * at most 2^-20. If the values differ by more than this share of the sum of their magnitudes, their
- * order is the one that rw_ordered_gain finds. Otherwise it is uncertain. */
+ * at most 2^-20. If the values differ by at least this share of the sum of their magnitudes, their
+ * order is the one that rw_ordered_gain finds. Otherwise their order is uncertain. */
 #define RW_ORDER_MARGIN 0x1p-18f
 
 /* The rule for the values of a tree's leaves. l2: --l2, in hessians of an average document.
@@ -255,9 +257,10 @@ extern "C" {
 /* ---- the start of a tree ----
  *
  * Each tree starts with every document's fixed-point lambda and hessian. rw_extent_add finds the
- * largest magnitudes and the sums. rw_quantise_docs rounds the values to quantised integers. Each
- * function has one version per instruction set; the results of all are identical to those of the
- * scalar functions above. */
+ * largest magnitudes and the sums. rw_quantise_docs rounds the values to quantised integers. These
+ * two have one version per instruction set (enum rw_isa). The results of all versions
+ * are identical to those of the functions above, applied document by document. */
+
 /* The extent of the sampled documents. All zeros: no documents. */
 struct rw_extent {
     int64_t lambda, hess; /* largest magnitudes of a document's lambda and hessian */

@@ -1,5 +1,6 @@
-/* The start of a tree (tree/numbers.h), several documents at a time. This file is compiled once per
- * instruction set (base/machine.h). */
+/* The start of a tree (tree/numbers.h): the extent of the documents' values, and their quantisation
+ * for several documents at a time. This file is compiled once per instruction set
+ * (base/machine.h). */
 #include "base/rng.h"
 #include "tree/numbers.h"
 
@@ -30,8 +31,8 @@ void RW_TMPL_NAME(rw_extent_add)(uint32_t n, const uint8_t *sampled, const int64
 }
 
 #if defined(RW_TMPL_AVX2) || defined(RW_TMPL_AVX512)
-/* Four documents at a time, each in 64 bits. Philox uses only the low 32 bits; _mm256_mul_epu32
- * ignores the others. */
+/* Four documents at a time, each in 64 bits. Philox, the random number generator of base/rng.h,
+ * uses only the low 32 bits; _mm256_mul_epu32 ignores the high ones. */
 enum { LANES = 4 };
 typedef uint64_t longs __attribute__((vector_size(LANES * 8)));
 typedef int64_t signed_longs __attribute__((vector_size(LANES * 8)));
@@ -53,7 +54,8 @@ INLINE longs randoms(const struct rw_rounding *r, longs (*key)[2], longs item)
     return word0;
 }
 
-/* Quantises the documents that fill whole vectors. Returns their number. */
+/* Quantises the documents that fill whole vectors, and adds the sampled ones' results to *sum.
+ * Returns the number of these documents. */
 INLINE uint32_t quantise_vectors(const struct rw_rounding *r, uint32_t first, uint32_t n,
                                  const uint8_t *sampled, const int64_t *value, int32_t *out,
                                  int64_t *sum)

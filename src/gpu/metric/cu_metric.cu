@@ -1,13 +1,13 @@
 /* Computes metrics on the device, so that validation in each round need not copy the scores to the
- * host. The values come from the host's own inline functions and sums are exact, so the means equal
- * the host's by ==.
+ * host. The value of a query comes from the inline functions that the host uses, and sums are
+ * exact, so the means equal the host's by ==.
  *
  * Shapes: metric_cuda.h.
  *
  * Decomposition: a thread per document gathers the metrics' inputs in rank order. A thread per
- * query (the grid's second axis is the metric) adds its terms in that order, as metric/metric.h
- * requires; queries of similar size are in the same warps. A block adds up its queries, and then
- * one block per metric adds up the blocks. */
+ * query (the grid's second axis is the metric) adds the query's terms in that order, as
+ * metric/metric.h requires; queries of similar size are in the same warps. A block adds up its
+ * queries, and then one block per metric adds up the sums of all these blocks. */
 #include "gpu/device/kernel.cuh"
 #include "gpu/metric/metric_cuda.h"
 #include "metric/metric.h"

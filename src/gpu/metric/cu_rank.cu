@@ -1,18 +1,20 @@
 /* Ranks the documents of every query by score, for lambdas and metrics. The order is total: falling
  * score (-0 equals +0), then index. So any correct sort gives the order of the host.
  *
- * Blocks and the large queries use CUB's stable sorts, with integer keys that rise where scores
- * fall (metric/metric.h). Keys have 64 bits; a block first tries keys of 32 bits. A warp sorts
- * words in its registers with a network of shuffles. A word has a document's index in its low bits
- * and a short key in the others. If short keys do not suffice, the warp uses CUB, too.
+ * Blocks and the large queries use the stable sorts of CUB (a library of the CUDA toolkit), with
+ * integer keys that rise where scores fall (metric/metric.h). Keys have 64 bits; a block first
+ * tries short keys of 32 bits. A warp sorts words in its registers with a network of shuffles. A
+ * word has a document's index in its low bits and a short key, of 24 to 27 bits, in the others. If
+ * similar scores with equal short keys are then in the wrong order, the block or warp sorts its
+ * query again with CUB and keys of 64 bits.
  *
  * Shapes: d_scores and d_order [n_docs], query by query; d_query [n_block + n_warp] by falling
  * size.
  *
- * Decomposition: one launch sorts all queries of up to 2,048 documents. First come blocks with one
- * query each, then warps with one query each. The largest are first, so that small ones fill the
- * end. Larger queries are sorted together, first by score and then, with a stable sort, by query.
- */
+ * Decomposition: one launch sorts all queries of up to RW_RANK_BLOCK_DOCS documents. First come
+ * blocks with one query each, then warps with one query each. The largest queries are first, so
+ * that small ones fill the end. The large queries, with more documents, are sorted together, first
+ * by score and then, with a stable sort, by query. */
 #include <cub/block/block_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/warp/warp_merge_sort.cuh>
@@ -48,7 +50,7 @@ enum {
     RANK_BLOCK_ITEMS = RW_RANK_BLOCK_DOCS / RANK_THREADS
 };
 
-/* A document in a sorted list. */
+/* A document in a sorted list. index: its index in the query. */
 struct rank_item {
     uint32_t key, index;
 };
@@ -211,8 +213,8 @@ __device__ __forceinline__ void rank_store(uint32_t *d_order, struct rank_query 
     }
 }
 
-/* Returns true if two neighbours a, b of the sorted list have equal short keys and are in the wrong
- * order. */
+/* Returns true if two neighbours a, b of the list, sorted by short keys, have equal short keys and
+ * are in the wrong order by their 64-bit keys. */
 __device__ __forceinline__ bool rank_is_open(const double *d_scores, struct rank_query query,
                                              const struct rank_item &a, const struct rank_item &b)
 {

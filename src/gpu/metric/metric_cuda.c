@@ -1,4 +1,5 @@
-/* Makes the tables of a set's metrics on the device, and reads the results. */
+/* Makes the tables of a set's metrics on the device, and reads the results. The last part makes the
+ * tables of the ranking (struct rw_cuda_rank). */
 #include "gpu/metric/metric_cuda.h"
 
 #include <string.h>

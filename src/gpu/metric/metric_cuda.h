@@ -1,6 +1,7 @@
-/* Metrics of a set on the device, from scores in its memory. The results are identical to those of
- * rw_metric_eval. The value of a query comes from the inline functions of metric/metric.h. Values
- * are rounded to multiples of 2^-40, weighted by whole numbers, and summed in 128 bits. */
+/* Metrics of a set on the device, from scores in device memory. The results are identical to those
+ * of rw_metric_eval. The value of a query comes from the inline functions of metric/metric.h.
+ * Values are rounded to multiples of 2^-40, weighted by whole numbers, and summed in 128 bits. The
+ * second part has the ranking of documents by score, which lambdas use, too. */
 #pragma once
 
 #include "gpu/device/device.h"
@@ -8,8 +9,9 @@
 
 struct rw_cuda_metrics;
 
-/* Makes the tables of a plan. Does not keep the plan. Waits for the copies, which use the device's
- * stream. device NULL: only counts the bytes of the tables. */
+/* Makes the tables of a plan, all of whose metrics the device can compute. Does not keep the plan.
+ * Waits for the copies, which use the device's stream. device NULL: only counts the bytes of the
+ * tables. */
 int rw_cuda_metrics_new(struct rw_ctx *ctx, struct rw_device *device,
                         const struct rw_metric_plan *plan, struct rw_cuda_metrics **out);
 void rw_cuda_metrics_free(struct rw_cuda_metrics *metrics); /* accepts NULL */
@@ -18,7 +20,7 @@ RW_SCOPED_BY(rw_cuda_metrics_free)
 uint64_t rw_cuda_metrics_bytes(const struct rw_cuda_metrics *metrics);
 
 /* Enqueues all metrics of the plan on `stream`, a cudaStream_t. d_scores: [n_docs], finite. It
- * neither allocates nor waits. An object has one run at a time. */
+ * neither allocates nor waits. Read the results of a run before the next one of the object. */
 int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores, void *stream);
 /* Waits for a run on the device's stream and reads the sums, a few words per metric. out:
  * [n_metrics]. Returns 1, 0 if a value is too large for a mean, or a negative status if the read
@@ -31,7 +33,8 @@ extern "C" {
 
 enum {
     RW_RANK_WARP_DOCS = 256, /* a warp sorts a query of up to this number of documents */
-    /* a block sorts a query of up to this number; the whole device sorts larger ones together */
+    /* A block sorts a larger query of up to this number. The whole device sorts the large queries,
+     * which have more, together. */
     RW_RANK_BLOCK_DOCS = 2048,
 };
 
@@ -101,14 +104,14 @@ struct rw_cuda_metric_args {
     double max_gain;
     const uint32_t *d_offset, *d_order, *d_by_size;
     const struct rw_cuda_metric *d_metric; /* [n_metrics] */
-    const double *d_discount;              /* [longest] by rank; longest: documents of a query */
+    const double *d_discount;              /* [documents of the largest query] by rank */
     const double *d_ideal;                 /* [n_docs] each query's gains in falling order */
     /* Inputs by document, and the same in rank order. Arrays that no metric needs are NULL. */
     const double *d_gain, *d_doc_weight;
     const float *d_label;
     double *d_ranked_gain, *d_ranked_weight, *d_ranked_score;
     float *d_ranked_label;
-    uint32_t *d_tie_end;                  /* [n_docs]; NULL: ties are in input order */
+    uint32_t *d_tie_end;                  /* [n_docs] end of each tie; NULL: ties in input order */
     struct rw_cuda_metric_part *d_part;   /* [n_metrics][n_parts] */
     struct rw_cuda_metric_part *d_result; /* [n_metrics] */
     const double *d_scores;               /* [n_docs] of the current run */

@@ -4,8 +4,10 @@
  * them on the host for each thread in turn. In a phase no thread reads data that another one
  * writes, so their order does not matter.
  *
- * A thread counts how many codes come before its own in the order of keys, which is its place. Sums
- * are added up along the order. Thread t tries code t alone, and the codes up to place t. */
+ * A code's place is the number of codes that come before it in the order of rw_category_key, then
+ * code; the thread of the code counts them. Sums are added up along this order. Thread t tries two
+ * candidates: code t alone, and the codes at places 0 to t. Thread 0 also tries missing values
+ * alone. */
 #pragma once
 
 #include "tree/category_split.h"
@@ -21,8 +23,8 @@ struct category_alone {
     uint32_t n_seen; /* codes that the node's documents have */
 };
 /* A block's shared memory. Sums reuse the memory of cells, and the best candidates that of sums.
- * Otherwise CATEGORY_THREADS would need more than small devices have. A thread keeps the cell of
- * its own code in registers. */
+ * Otherwise a block of CATEGORY_THREADS threads would need more shared memory than small devices
+ * have. A thread keeps the cell of its own code in registers. */
 struct category_block {
     uint32_t n_threads;
     struct category_alone *alone;
@@ -87,8 +89,9 @@ RW_HD void category_place(const struct category_block *b, uint32_t n_codes, uint
         b->alone->n_seen = n_seen;
 }
 
-/* Phase 3: adds up sums along the order. Call it for step = 1, 2, 4, ... below n_threads. It reads
- * sum[from] and writes the other array. */
+/* Phase 3: adds up sums along the order of places. Call it for step = 1, 2, 4, ... below n_threads,
+ * with a barrier after each. It reads sum[from] and writes the other array. from: 0 for the first
+ * call, then the array that the call before has written. */
 RW_HD void category_add_up(const struct category_block *b, int from, uint32_t step, uint32_t thread)
 {
     struct rw_cell sum = b->sum[from][thread];
@@ -97,8 +100,8 @@ RW_HD void category_add_up(const struct category_block *b, int from, uint32_t st
     b->sum[!from][thread] = sum;
 }
 
-/* Phase 4: tries a thread's candidates. cell: as in phase 1. from: the sums that were written
- * last. */
+/* Phase 4: tries a thread's candidates. cell: as in phase 1. from: the array of sums that phase 3
+ * has written last. */
 RW_HD void category_try(const struct category_block *b, const struct rw_split_rule *rule,
                         double penalty, const struct rw_cell *cell, int from, uint32_t thread)
 {
@@ -117,7 +120,8 @@ RW_HD void category_try(const struct category_block *b, const struct rw_split_ru
     b->found[thread] = best;
 }
 
-/* Phase 5: finds the best candidate. Call it for step = n_threads / 2, ..., 2, 1. */
+/* Phase 5: finds the best candidate, found[0]. Call it for step = n_threads / 2, ..., 2, 1, with a
+ * barrier after each. */
 RW_HD void category_pick(const struct category_block *b, uint32_t step, uint32_t thread)
 {
     if (thread < step && rw_category_beats(&b->found[thread + step], &b->found[thread]))

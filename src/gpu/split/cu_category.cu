@@ -2,13 +2,14 @@
  * and each split sorts its codes, so they have a separate kernel that leaves the one of cu_split.cu
  * unchanged.
  *
- * Shapes: cells as in cu_split.cu; the best split of each (node, block), and its set.
+ * Shapes: cells as in cu_split.cu; the best split of each (node, block); a set of codes for each
+ * (node, categorical feature).
  *
  * Decomposition: a block per feature, grid y is the node; a thread per code. category_block.h has
- * the work of threads between barriers. Blocks have CATEGORY_FEW_THREADS if that is enough for all
- * features of a launch. The kernel is launched after the searches of all other features. So if
- * there are any categorical features, the last block of a node to finish is one of these, and no
- * other kernel handles sets. */
+ * the work of threads between barriers. Blocks have CATEGORY_FEW_THREADS threads if that is enough
+ * for all features of a launch, else CATEGORY_THREADS. The kernel is launched after the searches of
+ * all other features, and waits for them. So if there are any categorical features, the last block
+ * of a node to finish is one of this kernel's, and no other kernel handles sets. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"

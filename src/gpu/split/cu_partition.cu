@@ -1,17 +1,20 @@
 /* Divides the documents of many nodes between their children in one pass over memory, with the data
- * that histograms read of each document. Also computes the exact sums of a finished tree's leaves.
+ * that histograms read of each document (the moved words). Also computes the exact sums of a
+ * finished tree's leaves, and writes the leaf of each sampled document.
  *
  * Shapes: the list of documents by position. Nodes are ranges of positions, cut into chunks of
  * RW_CUDA_CHUNK. Children are written to separate positions that the host chooses, so nothing is
  * overwritten before it is read. The number of documents that go left is known from the histograms,
- * except with many workers.
+ * except with many workers: it then counts the documents of all workers.
  *
- * Decomposition: a block per chunk. In partition_kernel, a chunk's documents keep their order and
- * follow those of the node's chunks that finished earlier; one atomic per block decides the
- * position. The order of chunks changes no result, since all sums are exact, and no block waits.
- * The items of a chunk are its documents. A thread takes every THREADS-th item, and a flag per item
- * is 1 if the item goes left: bit i of word w is the flag of item 32 w + i. In sums_kernel, a block
- * has a chunk of a leaf. */
+ * Decomposition: a block per chunk. In partition_kernel, the left documents of a chunk keep their
+ * order and follow those of the node's chunks that came earlier; one atomic per block decides the
+ * position. The right documents follow the last left one in the same way. If the number of left
+ * documents is not known, they are written from the end of the children's range backwards. The
+ * order of documents changes no result, since all sums are exact, and no block waits. The items of
+ * a chunk are its documents. A thread takes every THREADS-th item, and a flag per item is 1 if the
+ * item goes left: bit i of word w is the flag of item 32 w + i. In sums_kernel, a block has a chunk
+ * of a leaf. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"
@@ -32,15 +35,15 @@ static_assert(sizeof(struct rw_cuda_partition) + sizeof(struct rw_cuda_part_sets
 static_assert((int)THREADS >= (int)RW_CUDA_CARRIED, "a thread per carried word");
 static_assert(WORDS % WARP == 0, "each lane of the warp that adds bits up has as many words");
 
-/* Returns the index of the part (a node to divide, or a leaf) that has a chunk: the last one whose
+/* Returns the index of the part (a node to divide, or a leaf) that has a chunk: the last part whose
  * first_chunk is at most the chunk. A part without documents has the same first_chunk as the next.
- * Whole warps call it: their lanes read 32 parts at once, since dependent loads take most of its
- * time. */
+ * Whole warps call this function: their lanes read 32 parts at once, since dependent loads take
+ * most of its time. */
 template <class PART>
 static __device__ uint32_t find_chunk(const PART *d_part, uint32_t n_parts, uint32_t chunk)
 {
     const uint32_t lane = threadIdx.x % 32;
-    uint32_t low = 0, n = n_parts; /* it is one of n from low on */
+    uint32_t low = 0, n = n_parts; /* the part is one of n from low on */
     while (n > 1) {
         const uint32_t step = (n + 31) / 32, at = lane * step;
         const int not_above = at < n && d_part[low + at].first_chunk <= chunk;
@@ -53,8 +56,8 @@ static __device__ uint32_t find_chunk(const PART *d_part, uint32_t n_parts, uint
 
 /* ---- partition ---- */
 
-/* The sets of a launch; or no sets, so that the kernel has no code for them if no feature is
- * categorical. */
+/* The sets of codes of a launch; or no sets, so that the kernel has no code for sets if none of the
+ * splits is by categories. */
 struct with_sets : rw_cuda_part_sets {
     enum { BY_SET = 1 };
 };
@@ -62,8 +65,9 @@ struct no_sets {
     enum { BY_SET = 0 };
 };
 
-/* Copies the part's set to memory that all threads of the block read. Returns NULL if it has no
- * set. The copy includes words after the set, but no document has their codes. */
+/* Copies the part's set to memory that all threads of the block read. Returns NULL if the part has
+ * no set. The copy always has RW_SET_WORDS words. It may include words after the end of the set,
+ * but no document has codes that large. */
 static __device__ const struct rw_code_set *
 take_set(const struct with_sets &sets, const struct rw_cuda_part &part, struct rw_code_set *shared)
 {
@@ -104,7 +108,8 @@ static __device__ uint32_t goes_left(const struct rw_cuda_part &part, const stru
     return left;
 }
 
-/* Counts the flags that are set before each word. Returns their sum. A whole warp calls it. */
+/* Writes to before[w] the number of flags that are set in the words before w. Returns the number of
+ * all set flags. A whole warp calls it. */
 static __device__ uint32_t add_up(const uint32_t *flags, uint32_t *before)
 {
     enum { EACH = WORDS / WARP };
@@ -127,8 +132,9 @@ static __device__ uint32_t add_up(const uint32_t *flags, uint32_t *before)
     return __shfl_sync(ALL_LANES, up_to, WARP - 1);
 }
 
-/* Reads the moved words of the thread's items: the quantised numbers that move with them. Those of
- * a whole part, which has all documents in order, are made from the arrays by document. */
+/* Reads the moved words of the thread's items: the quantised numbers that move with them. A part is
+ * `whole` if it has all documents in order; its moved words are made from the arrays by document.
+ */
 static __device__ void read_moved(const struct rw_cuda_partition &a,
                                   const struct rw_cuda_part &part, uint64_t from, uint32_t n,
                                   const uint32_t (&doc)[ITEMS], uint32_t (&word)[ITEMS])
@@ -186,7 +192,7 @@ static __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x < WARP) {
         const uint32_t n_left = add_up(flags, before);
         const uint32_t n_here = n < RW_CUDA_CHUNK ? n : RW_CUDA_CHUNK;
-        if (lane == 0) /* position after the left ones (low half) and the right ones (high half) */
+        if (lane == 0) /* placed so far: left documents (low half), right ones (high half) */
             placed = atomicAdd(&a.d_placed[a.launch % 2][number],
                                (unsigned long long)(n_here - n_left) << 32 | n_left);
     }

@@ -2,8 +2,8 @@
  * per group of features. Histograms are in the device's cache by then, so gains and dependent steps
  * take most of the time.
  *
- * Shapes: cells [buffer][cell] of a group, with the bins of a feature in a row; the best split of
- * each (node, block), then of each node.
+ * Shapes: cells [buffer][cell] of a group of features (struct rw_cuda_cells), with the bins of a
+ * feature in a row; the best split of each (node, block), then of each node.
  *
  * Decomposition: for few nodes, search_kernel; for many, rough_kernel and exact_kernel, described
  * below. In search_kernel, grid y is the node. Each feature has 1 to WARPS warps, and each
@@ -23,8 +23,8 @@
 /* ---- bins, rough gains and exact gains, for both kinds of search ---- */
 
 /* The kind of sums of a search. SUM: the type of the cells' sums, int32_t for narrow ones. ORDERED:
- * features may have monotone constraints. SHAPED, which implies ORDERED: there are also feature
- * costs, and sets of features that may split a node. */
+ * features may have monotone constraints. SHAPED, which implies ORDERED: there may also be feature
+ * costs, and a set of features that may split each node. */
 template <class SUM, int NEWTON_, int ORDERED_, int SHAPED_ = 0> struct sums {
     typedef SUM sum;
     enum { NEWTON = NEWTON_, ORDERED = ORDERED_, SHAPED = SHAPED_ };
@@ -63,7 +63,7 @@ static __device__ void load_sums(const long long *d_sum, long long *sum)
     sum[3] = high.y;
 }
 
-/* Loads four cells whose index is a multiple of four. */
+/* Loads four cells. The index `at` of the first is a multiple of four. */
 template <class S>
 static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at, tally<S> *cell)
 {
@@ -103,7 +103,7 @@ template <class S> static __device__ tally<S> without(const tally<S> &from, cons
     return {from.n - cell.n, from.lambda - cell.lambda, from.hess - cell.hess};
 }
 
-/* Returns the sum over all lanes up to this one. */
+/* Returns the sum over all lanes up to this one, this one included. */
 template <class S> static __device__ tally<S> sum_up_to(tally<S> cell, uint32_t lane)
 {
     for (uint32_t step = 1; step < WARP; step *= 2) {
@@ -224,9 +224,10 @@ static __device__ void try_cut(const struct rw_split_rule &rule, int direction, 
  * Shapes: cells as above; rough scores [node][feature].
  *
  * Decomposition: rough_kernel has a warp per feature, grid y is the node. A lane has four
- * neighbouring bins in each of CHUNKS chunks of 128. It writes the largest rough score of the
- * feature's splits. exact_kernel has a block per node. Its warps read again the features whose
- * score may be the best, usually one or two, and compute the gains of their splits that may be. */
+ * neighbouring bins in each of CHUNKS chunks of 128 bins. The warp writes the largest rough score
+ * of the feature's splits. exact_kernel has a block per node. Its warps read again the features
+ * that may have the best split, usually one or two. They compute the exact gains of those splits of
+ * these features whose rough scores are large enough to be the best. */
 enum {
     ROUGH_WARPS = RW_TUNE_SPLIT_ROUGH_WARPS,
     EXACT_WARPS = RW_TUNE_SPLIT_EXACT_WARPS,
@@ -242,8 +243,8 @@ struct place {
     uint32_t column, zero_bin;
 };
 
-/* Finds a feature's cells. It reads nothing that the launch before writes. n_bins is 0 if there is
- * nothing to search. */
+/* Finds a feature's cells. It reads nothing that the launch before writes. n_bins of the result is
+ * 0 if there is no such feature or if it is not sampled for the tree. */
 static __device__ struct place place_of(const struct rw_cuda_cells &cells, uint32_t f)
 {
     struct place place = {0, 0, 0, 0, 0};
@@ -273,7 +274,8 @@ static __device__ uint32_t bin_of(int chunk, int i)
     return chunk * CHUNK_BINS + threadIdx.x % WARP * LANE_BINS + i;
 }
 
-/* Computes *sums. A whole warp calls it. first: the first cell of the histogram. */
+/* Computes *sums of a feature. A whole warp calls it. first: index of the histogram's first cell.
+ */
 template <class S, int CHUNKS>
 static __device__ void add_up(const struct rw_cuda_cells &cells, uint64_t first,
                               const struct place &place, struct sums_up_to<S, CHUNKS> *sums)
@@ -399,7 +401,7 @@ static __global__ void __launch_bounds__(EXACT_WARPS *WARP)
 {
     __shared__ struct rw_cuda_found of_warp[EXACT_WARPS];
     __shared__ float largest_of[EXACT_WARPS];
-    __shared__ uint32_t worth_of[EXACT_WARPS]; /* bit f: the best split may be by the feature */
+    __shared__ uint32_t worth_of[EXACT_WARPS]; /* bit l of [w]: feature first + 32 w + l */
     const float *const score = a.d_score + (uint64_t)blockIdx.y * cells.n_features;
     struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
     float largest = -1.0f;
@@ -532,10 +534,11 @@ static __device__ float rough_ordered_score(const struct rw_cuda_search &a, int 
                  rough_ordered_gain<S>(a, direction, l, right, sure));
 }
 
-/* Returns least_score of a block with feature costs. Scores less the feature's cost are compared,
- * slightly too low. The largest of these plus the thread's own feature cost is the limit. penalty:
- * this cost. largest: the thread's largest score. Negative values have no gain, so limiting a cost
- * to the range of float changes nothing. All threads of a block call it. */
+/* Returns least_score for the thread's feature, in a block with feature costs. The net score of a
+ * thread is its largest score minus its feature's cost, made slightly too low. The limit is the
+ * largest net score of the block plus the cost of the thread's own feature. penalty: this cost.
+ * largest: the thread's largest score. A split with a negative net score is no candidate, so
+ * limiting a cost to the range of float changes nothing. All threads of a block call it. */
 static __device__ float least_net_score(const struct rw_split_rule &rule, double penalty,
                                         float largest, float *of_warp)
 {
@@ -547,7 +550,8 @@ static __device__ float least_net_score(const struct rw_split_rule &rule, double
 }
 
 /* Finds the best threshold at this thread's bins. `warps` warps share the feature. Finds nothing if
- * the tree does not use the feature. All threads of a block call it. */
+ * the feature is not sampled for the tree, or may not split the node. All threads of a block call
+ * it. */
 template <class S, int BINS>
 static __device__ void search_bins(const struct rw_cuda_search &a,
                                    const struct rw_cuda_cells &cells, uint32_t f, uint32_t warps,

@@ -1,6 +1,7 @@
 /* The end of the blocks of a search, for cu_split.cu and cu_category.cu. A block writes its best
  * split of a node. The last block of the node to finish picks the best of all blocks and writes it
- * to host memory. Grid y is the index of the node; its blocks may be from several launches. */
+ * to host memory. Grid y is the index of the node. The blocks of a node may be from several
+ * launches. In the kernels, "the launch before" is the previous one in the stream. */
 #pragma once
 
 #include "gpu/engine/cu_engine.h"
@@ -8,8 +9,8 @@
 enum { WARP = 32 };
 #define ALL_LANES 0xffffffffu
 
-/* Returns 1 if `a` is better: higher gain, then lower column, then lower bin. One thread tries each
- * (column, bin), so no two splits are equal in all three. */
+/* Returns 1 if `a` is better: higher gain, then lower column, then lower bin. Exactly one thread
+ * tries each (column, bin), so no two of the threads' best splits are equal in all three. */
 static __device__ int beats(const struct rw_cuda_found &a, const struct rw_cuda_found &b)
 {
     if (a.gain != b.gain)
@@ -52,8 +53,9 @@ static __device__ int allows(const struct rw_cuda_search &a, uint32_t column)
            (a.d_allowed[(uint64_t)blockIdx.y * a.n_allowed_words + column / 32] >> column % 32 & 1);
 }
 
-/* Writes this block's best, which thread 0 has. block: its number among its node's blocks. Returns
- * 1 if it is the last of them to finish. All threads of the block call it. */
+/* Writes this block's best split, which thread 0 has. block: the block's number among the blocks of
+ * its node. Returns 1 if the block is the last of these to finish. All threads of the block call
+ * this function. */
 static __device__ int is_last_of_node(const struct rw_cuda_search &a,
                                       const struct rw_cuda_found &best, uint32_t block)
 {
@@ -89,8 +91,9 @@ static __device__ struct rw_cuda_found best_of_node(const struct rw_cuda_search 
     return best_of_block<WARPS>(best, of_warp);
 }
 
-/* Writes a node's result to the host. A set that this thread wrote there before is visible first.
- */
+/* Writes a node's result to host memory, each word with the number of the launch, by which the host
+ * knows that it is new. A set that this thread has written to host memory is visible before the
+ * result. Clears d_done of the node for the next search. */
 static __device__ void reply(const struct rw_cuda_search &a, struct rw_cuda_found best)
 {
     if (!(best.gain > 0.0))

@@ -1,6 +1,8 @@
-/* The engine for processors. It stores codes row by row, and packs histogram cells into one 64-bit
- * word if the sums allow it. It gets the larger sibling's histogram by subtraction, and keeps the
- * documents of a node together. Every integer is identical to ref's. */
+/* The engine for processors (engine_cpu.h, which defines its terms): loading, the plan, the
+ * documents of nodes, leaves and scores. The engine stores codes row by row, and packs a histogram
+ * cell into one 64-bit word if the sums allow it. It gets the larger sibling's histogram by
+ * subtraction if the parent's is kept. The documents of a node are stored together. Every integer
+ * is identical to the reference engine's. */
 #include "base/system.h"
 #include "tree/cpu/engine_cpu.h"
 
@@ -86,11 +88,12 @@ static void load_sparse(struct rw_cpu *cpu)
  * are kept. */
 enum { LEAST_KEPT = 768 };
 
-/* Idle documents have separate ranges if at least one of this many documents is idle. */
+/* Idle documents have separate ranges if at least 1 / WORTH_SEPARATING of the sampled documents are
+ * idle, and if may_separate allows it. */
 enum { WORTH_SEPARATING = 16 };
 
-/* Allocates the memory for growing trees, except what tree/engine_host.c allocates: codes by
- * column, and the start of a tree. */
+/* Allocates the memory for growing trees. tree/engine_host.c allocates the rest: codes by column,
+ * scores, and the arrays for the start of a tree. */
 static int allocate(struct rw_cpu *cpu)
 {
     struct rw_host *host = &cpu->host;
@@ -162,9 +165,9 @@ static int cpu_prepare(struct rw_engine *engine)
 
 /* ---- the plan ---- */
 
-/* Counts the bytes of a set's codes and scores in the plan. ready: The codes of feature f have
- * index code_of[f]; NULL: the set is not binned yet. Writes n: [n_features], the number of stored
- * codes (`n` of struct rw_codes). */
+/* Counts the bytes of a set's codes and scores in the plan. ready: the set's codes; those of
+ * feature f have index code_of[f]. NULL: the set is not binned yet. n: [n_features], written: the
+ * number of stored codes (`n` of struct rw_codes). */
 static void plan_set(struct rw_host *host, const struct rw_dataset *dataset,
                      const struct rw_cuts *cuts, const struct rw_bins *ready,
                      const uint32_t *code_of, uint32_t *n)
@@ -214,9 +217,9 @@ static double cpu_tree_ms(struct rw_engine *engine, const struct rw_plan_work *w
 
 /* ---- the documents of nodes ----
  *
- * One array holds all documents, and each node has a range of it, and one of idle documents. A
- * split divides each range in two. The codes of a sparse column are a list of entries: a document
- * and its code (struct rw_codes). */
+ * One array holds all documents. Each node has a range of it, and if many documents are idle, a
+ * second range with its idle documents. A split divides each range in two. The codes of a sparse
+ * column are a list of entries, each with a document and its code (struct rw_codes). */
 
 /* Decides on which side of a split each document goes. */
 struct router {
@@ -282,13 +285,14 @@ static inline uint32_t code_of(const struct router *router, size_t bytes, size_t
     return code;
 }
 
-/* How a split divides documents. DENSE: by the code of each document. SPARSE: by the codes of
- * entries. LISTED: all documents in order, by the router's lists. */
+/* How a router divides documents. DENSE: by the code of each document. SPARSE: by the codes of
+ * entries. LISTED: by `sampled` or `word` of the router. */
 enum how { DENSE, SPARSE, LISTED };
 
-/* Divides documents doc: [n], in cpu->doc, and keeps their order. LISTED: divides the documents
- * whose numbers are the indices of that range instead. Writes those that go left to `left`, which
- * may be `doc` itself, and the others to `right`. Returns how many go left. */
+/* Divides documents doc: [n], a range of cpu->doc, and keeps their order. LISTED: ignores the
+ * contents of the range, and divides the documents whose numbers are the indices of the range in
+ * cpu->doc. Writes those that go left to `left`, which may be `doc` itself, and the others to
+ * `right`. Returns how many go left. */
 static inline __attribute__((always_inline)) uint32_t
 part_by(enum how how, const struct rw_cpu *cpu, const struct router *router, size_t bytes,
         size_t stride, const uint32_t *doc, uint32_t n, uint32_t *left, uint32_t *right)
@@ -331,9 +335,9 @@ RW_AVX512 static inline __mmask16 goes_left(const struct router *router, __m512i
            (_mm512_cmpeq_epi32_mask(code, missing) & missing_left);
 }
 
-/* Divides documents by a column of bytes, sixteen at a time. Document numbers are under 2^31. It
- * may store past the last document of either side, but only where the input was already read or
- * where later stores follow. */
+/* Divides documents, in ascending order, by a column of bytes, sixteen at a time. Document numbers
+ * are under 2^31. It may store past the last document of either side, but only where the input was
+ * already read or where later stores follow. */
 RW_AVX512 static uint32_t part_avx512(const struct rw_cpu *cpu, const struct router *router,
                                       const uint32_t *doc, uint32_t n, uint32_t *left,
                                       uint32_t *right)
@@ -375,11 +379,11 @@ static uint32_t part(const struct rw_cpu *cpu, const struct router *router, cons
                : part_by(DENSE, cpu, router, 1, router->stride, doc, n, left, right);
 }
 
-/* ---- runs ---- */
+/* ---- runs: ranges of documents that are divided ---- */
 
-/* A call that divides ranges of documents, cpu->run. They are cut into parts, which threads take
- * one by one. A range that is one part is divided in place. For other ranges, both sides of each
- * part are stored in scratch memory until the sizes of all parts are known. */
+/* A call that divides the ranges of documents in cpu->run. The ranges are cut into parts, which
+ * threads take one by one. A range that is one part is divided in place. For other ranges, both
+ * sides of each part are stored in scratch memory until the sizes of all parts are known. */
 struct dividing {
     struct rw_cpu *cpu;
     int counts;                   /* 1: only counts n_left, without moving documents */
@@ -396,7 +400,7 @@ static uint32_t part_begin(const struct rw_cpu_run *run, uint32_t part)
 }
 
 /* Returns the range that contains a part of the call. It is the last range whose first part is this
- * one or an earlier one, since ranges without documents have no parts. */
+ * part or an earlier one. A range without documents has no parts. */
 static const struct rw_cpu_run *run_of(const struct dividing *d, uint64_t part)
 {
     const struct rw_cpu_run *run = d->cpu->run;
@@ -549,8 +553,8 @@ static int cpu_partition(struct rw_engine *engine, const struct rw_split *splits
 
 /* ---- idle documents ---- */
 
-/* Returns the splits that were found when the histograms were made. Adds the idle documents that go
- * left to their n_left. */
+/* Returns the splits that were found when the histograms were made. Adds to n_left of each split
+ * the idle documents that go left. */
 static int cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                            struct rw_split *out)
 {
@@ -608,8 +612,10 @@ static int make_words(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Returns 1 if idle documents may be left out of histograms. That requires that numbers of
- * documents do not change gains, but only decide whether a side of a split has enough of them. */
+/* Returns 1 if idle documents may be left out of histograms. Gains must not depend on numbers of
+ * documents (newton), which then only decide whether a side of a split has enough of them. Splits
+ * must be scored roughly, and there must be no other workers, listed sparse features or categorical
+ * features. */
 static int may_separate(const struct rw_cpu *cpu)
 {
     return cpu->words.newton && cpu->words.packed && !cpu->workers && !cpu->sparse.n &&
@@ -652,8 +658,8 @@ struct leaf_sums {
     struct rw_sum *sum; /* [n] */
 };
 
-/* Adds the documents of `doc` that are in [begin, begin + n) and in [first, last) to *sum. Returns
- * 1 if there are any. */
+/* Adds to *sum the documents of cpu->doc whose indices are in both [begin, begin + n) and [first,
+ * last). Returns 1 if there are any. */
 static int sum_run(const struct rw_cpu *cpu, uint64_t begin, uint64_t n, uint64_t first,
                    uint64_t last, struct rw_sum *sum)
 {
@@ -664,8 +670,8 @@ static int sum_run(const struct rw_cpu *cpu, uint64_t begin, uint64_t n, uint64_
     return from < to;
 }
 
-/* Adds up each leaf's documents in some positions of `doc`. The documents of a partitioned node are
- * those of the nodes below it. */
+/* Adds up each leaf's documents, for some indices of cpu->doc. A leaf that was partitioned still
+ * has its range, with the documents of the nodes below it. */
 static int sum_leaves(void *job, struct rw_share *share)
 {
     const struct leaf_sums *l = job;
@@ -714,8 +720,8 @@ static void add_value(const struct added_tree *a, const uint32_t *doc, uint32_t 
         a->score[doc[i]] += value;
 }
 
-/* Adds every leaf's value to the scores of one part of the documents. No two parts write to one
- * cache line. */
+/* Adds every leaf's value to the scores of the leaf's documents, for some ranges of document
+ * numbers. No two threads write to one cache line. */
 static int add_leaves(void *job, struct rw_share *share)
 {
     enum { LINE_SCORES = 8 };
@@ -736,7 +742,8 @@ static int add_leaves(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Adds the tree's values by walking the tree for each document. */
+/* Adds the tree's values by walking the tree for each document, except those that add_leaves has
+ * served: the sampled documents, if leaf_slot is set. */
 static int add_walked(void *job, struct rw_share *share)
 {
     const struct added_tree *a = job;

@@ -5,19 +5,23 @@
  * engine_cpu_build.c. The best split of a feature is found in engine_cpu_split.c, with the scores
  * of engine_cpu_cut_tmpl.c.
  *
- * A bundle is a feature, or a few features with a common code. A pass adds documents to a few
- * bundles, and a slice is a range of passes whose cells fit a thread's memory. */
+ * A bundle is a feature, or a few features with a common code. Its frequent code is the one that
+ * most documents of a sample have. A pass adds documents to the cells of a few bundles, and a slice
+ * is a range of passes whose cells fit a thread's memory. A sparse feature stores no entries for
+ * its most frequent code (struct rw_codes). An idle document is one whose quantised lambda and
+ * hessian are both 0. A kept histogram stays in memory, so that a child's can be subtracted from
+ * it. */
 #pragma once
 
 #include "tree/engine_host.h"
 
 /* Thresholds in units of work. A parallel region costs more than it gains below PARALLEL_UPDATES
- * histogram updates or PARALLEL_DOCS documents, or WALKED_DOCS documents if the tree is walked for
- * each. A thread saves time if it gets THREAD_DOCS documents or more. */
+ * histogram updates, below PARALLEL_DOCS documents, or, if each document walks down a tree, below
+ * WALKED_DOCS documents. A thread saves time if it gets THREAD_DOCS documents or more. */
 enum { PARALLEL_UPDATES = 65536, PARALLEL_DOCS = 16384, THREAD_DOCS = 4096, WALKED_DOCS = 4096 };
 
-/* Sizes of a pass. RW_CPU_PASS_BUNDLES: bundles to which one pass over documents adds; their cells
- * fit the first-level cache. RW_CPU_DOCS, RW_CPU_PASSES: documents and passes whose codes are
+/* Sizes. RW_CPU_PASS_BUNDLES: largest number of bundles of a pass; their cells fit the first-level
+ * cache. RW_CPU_DOCS, RW_CPU_PASSES: largest numbers of documents and passes whose codes are
  * gathered at once. RW_CPU_CELLS: a feature's cells are rounded up to a multiple of this, so that
  * vectors never reach the next feature. RW_CPU_BUNDLE_FEATURES: largest number of features of a
  * bundle. */
@@ -47,9 +51,10 @@ enum { RW_CPU_BUILT = RW_CPU_PASSES * RW_CPU_PASS_BUNDLES * RW_CPU_NARROW };
  *   mart:    lambda * 2^32 + count.
  *   newton:  lambda * 2^39 + hessian * 2^16 + count (joint).
  *
- * Cells that are sent to other workers are joint if the node's cells can be (rw_cpu_is_joint). So
- * are kept cells, with one worker and without sparse features. This struct then has newton = 1 and
- * n_words = 1. Other cells have n_words words:
+ * Cells that are sent to other workers are joint if the node's cells can be (rw_cpu_is_joint). With
+ * one worker and without sparse features, kept cells are joint under the same condition. A struct
+ * for joint cells has newton = 1 and n_words = 1. Other cells have n_words words, as in
+ * rw_cpu.words:
  *
  *   packed:  lambda * 2^32 + count [, hessian]   while sums of counts and |lambda| are under 2^31.
  *   wide:    lambda, count [, hessian]           for any node. */
@@ -139,7 +144,7 @@ static inline void rw_cpu_encode(const struct rw_cpu_words *words, const struct 
         w[words->n_words - 1] = cell->hess;
 }
 
-/* Adds n sums of documents' words to n cells in the layout `words`, which is not joint. */
+/* Adds sum: [n], sums of documents' words, to n cells in the layout `words`, which is not joint. */
 static inline void rw_cpu_widen(const struct rw_cpu_words *words, const int64_t *sum, uint64_t n,
                                 int64_t *cells)
 {
@@ -212,14 +217,13 @@ static inline const struct rw_cpu_bundle *rw_cpu_bundle_of(const struct rw_cpu_p
     return &pass->group->bundle[pass->group->active[pass->first + c]];
 }
 
-/* Sparse features, whose codes are stored without the most frequent one (struct rw_codes). For each
- * document, it lists the cells to which the document is added, without those of frequent codes. The
- * cell of a feature's frequent code is derived from the node's total (section 4.4.2 of the same
- * paper). */
+/* The list of sparse features, which are not in rows. For each document, `cell` has the cells to
+ * which the document is added, without those of most frequent codes. The cell of a feature's most
+ * frequent code is derived from the node's total (section 4.4.2 of the paper of Xu et al.). */
 struct rw_cpu_sparse {
     uint32_t n;       /* number of features; 0: all features are in rows */
     uint32_t *column; /* [n] the engine's features */
-    uint64_t *offset; /* [n_docs + 1] first cell of each document in `cell` */
+    uint64_t *offset; /* [n_docs + 1] index in `cell` of each document's first one */
     uint32_t *cell;   /* [offset[n_docs]] indices of cells in a histogram */
 };
 
@@ -236,9 +240,10 @@ struct rw_cpu_workers {
     uint64_t *n_cells;     /* [n_workers] cells of a node in each worker's part */
     uint64_t part_cells;   /* the largest of n_cells, which every part has room for */
     uint32_t *all_n;       /* [max_slots] documents of each node, over all workers */
-    int64_t *sparse;       /* [RW_CPU_WORKER_JOBS][all cells][words] of sparse columns */
-    uint64_t sparse_words; /* words per job */
-    /* Messages. send: [n_workers][words of a part], recv: [words of a part]. */
+    int64_t *sparse;       /* [RW_CPU_WORKER_JOBS][sparse_words] cells of sparse columns */
+    uint64_t sparse_words; /* words of all cells of a node */
+    /* send: [n_workers][words of a part] the message. recv: [words of a part] the sum of the parts
+     * that all workers have for this one. */
     int64_t *send, *recv;
     /* The n_jobs nodes of a call, in the same order on all workers. n_parts: number of ranges of
      * features into which threads divide the search of a node. */
@@ -249,7 +254,7 @@ struct rw_cpu_workers {
     size_t begin[RW_CPU_WORKER_JOBS + 1];         /* first word of each node in a part; the end */
 };
 
-/* The cells that one thread has built of a node that all threads build. */
+/* The cells that one thread has built of a node that all threads build together. */
 struct rw_cpu_own {
     const int64_t *cells; /* NULL: the thread took no documents */
     int narrow;           /* 1: the cells are narrow (struct rw_cpu_building) */
@@ -261,8 +266,8 @@ struct rw_cpu_own {
 /* A range of rw_cpu.doc that one split divides. It is cut into parts, and one thread takes each
  * part. */
 struct rw_cpu_run {
-    /* part: index of the range's first part among the parts of the call. parts: number of its
-     * parts. The range of a part is found by searching the first indices of all ranges. */
+    /* part: index of the range's first part among the parts of the call. parts: number of the
+     * range's parts. The range of a part is found by searching `part` of all ranges. */
     uint32_t part, parts;
     uint32_t first, n; /* documents */
     int split;         /* index of the split in the call */
@@ -281,9 +286,10 @@ struct rw_cpu {
     /* [max_slots] both. Each node's range of `doc`, without idle documents if these have separate
      * ranges. begin: its first index. n: number of documents. */
     uint32_t *begin, *n;
-    /* [max_slots] both. The ranges of idle documents, if many documents are idle; else empty. Their
-     * quantised lambda and hessian are 0, so they add to counts only, and histograms leave them
-     * out. They are counted if a split depends on it. */
+    /* [max_slots] both. Each node's range of idle documents, if many documents are idle; else
+     * empty. idle_begin: first index in `doc`. n_idle: number of documents. Idle documents add to
+     * counts only, so histograms leave them out. A search counts them if a split depends on their
+     * number. */
     uint32_t *idle_begin, *n_idle;
     int64_t *word; /* [n_docs] contribution of each document */
     struct rw_cpu_words words;
@@ -303,8 +309,8 @@ struct rw_cpu {
         int32_t n_free, n_buffers;
         uint32_t least; /* documents of the smallest node that is kept */
     } kept;
-    /* [max_slots] jobs of a call of `histograms`: a pair of siblings whose parent's histogram is
-     * kept, or one node (parent = larger = -1) */
+    /* [max_slots] jobs of a call of `histograms`: an item of the call, if its parent's histogram is
+     * kept; else one node (parent = larger = -1) */
     struct rw_sibling *job;
     uint32_t *first_task;   /* [max_slots + 1] first task of each job; [0] is 0 */
     struct rw_cell *total;  /* [max_slots] total of each node */
@@ -366,13 +372,13 @@ static inline int64_t *rw_cpu_made_cells(const struct rw_cpu *cpu, const struct 
            cpu->cell_at[f] * (uint64_t)cpu->words.n_words;
 }
 
-/* Make the bundles of set 0's features and their rows (engine_cpu_rows.c): first the memory, then
- * the contents. */
+/* Make the bundles of set 0's features and their rows (engine_cpu_rows.c). The first function
+ * allocates the memory, and the second one fills it. */
 int rw_cpu_allocate_rows(struct rw_cpu *cpu);
 int rw_cpu_load_rows(struct rw_cpu *cpu);
 /* Lists the passes of a tree, after its features were sampled. */
 void rw_cpu_list_passes(struct rw_cpu *cpu);
-/* Requests large pages for an array. */
+/* Asks the system for large pages for an array. */
 void rw_cpu_large_pages(void *p, size_t bytes);
 
 /* Returns the number of threads that are worth starting for n_docs documents. */
@@ -388,8 +394,8 @@ static inline int rw_cpu_threads(const struct rw_cpu *cpu, uint64_t n_docs)
 /* Counts a node's idle documents by their code in column f. Adds to count: [RW_MAX_CODES]. */
 void rw_cpu_count_idle(const struct rw_cpu *cpu, int32_t slot, uint32_t f, uint32_t *count);
 
-/* Returns the end of the slice that begins at pass `from`: the passes before `end` whose cells fit
- * a thread's memory together. */
+/* Returns the end of the slice that begins at pass `from`: as many passes before `end` as fit a
+ * thread's memory together. */
 uint32_t rw_cpu_slice_end(const struct rw_cpu *cpu, uint32_t from, uint32_t end);
 /* The cells of a slice that one thread builds for some documents, in its part of `built`. The
  * thread adds documents' words to narrow cells, of one word each. Before a sum could overflow, it
@@ -400,7 +406,7 @@ struct rw_cpu_building {
     uint32_t from, end; /* passes */
     int64_t *narrow, *wide;
     uint32_t n_narrow; /* documents in the narrow cells */
-    int is_wide;       /* 1: wide cells hold further documents */
+    int is_wide;       /* 1: wide cells hold the documents added before those */
     int64_t sum[3];    /* sum of all documents, in the layout rw_cpu.words */
 };
 /* Starts the cells of passes [from, end), without documents. */
@@ -409,11 +415,10 @@ void rw_cpu_build_start(const struct rw_cpu *cpu, int thread, uint32_t from, uin
 /* Adds documents doc: [n] to the cells. */
 void rw_cpu_build_add(const struct rw_cpu *cpu, struct rw_cpu_building *b, const uint32_t *doc,
                       uint32_t n);
-/* Returns the cells. narrow: 1: returns narrow cells, unless b->is_wide. Otherwise they are wide.
- */
+/* Returns the cells. narrow: 1: returns narrow cells unless b->is_wide. 0: returns wide cells. */
 const int64_t *rw_cpu_build_end(const struct rw_cpu *cpu, struct rw_cpu_building *b, int narrow);
-/* Returns 1 if the integers and floats of vectors can hold the values of this tree's cells. Only
- * then are splits scored roughly. */
+/* Returns 1 if the integers and floats of vectors can hold the values of this tree's cells. Only in
+ * this case are splits scored roughly (engine_cpu_split.c). */
 static inline int rw_cpu_searches_packed(const struct rw_cpu *cpu)
 {
     return cpu->words.packed && cpu->host.base.split_rule.l2 < 0x1p60;
@@ -432,7 +437,8 @@ enum { RW_CPU_LATER = 48 };
 
 /* The search for a node's best split, column by column. */
 struct rw_cpu_search {
-    /* 1: cells are joint. joint: the input. from_joint: those subtracted. to_joint: those kept. */
+    /* 1: the cells are joint. joint: `cells` of rw_cpu_search_column. from_joint: `from`. to_joint:
+     * `to`. */
     int joint, from_joint, to_joint;
     struct rw_cell all; /* the node's sums */
     double parent_gain; /* rw_side_gain of `all` */
@@ -455,9 +461,9 @@ void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search
 /* Ends a search, after all columns: tries the postponed splits that may be the best. */
 void rw_cpu_search_end(const struct rw_cpu *cpu, struct rw_cpu_search *search);
 
-/* The layout of a column's cells in a search. RW_CELL_COUNTS: packed words. RW_CELL_PAIRS: packed
- * words, each with its hessian. RW_CELL_JOINT: joint words, if the input, subtracted and kept cells
- * all are. */
+/* The layout of a column's cells in a search. RW_CELL_COUNTS: packed words (mart). RW_CELL_PAIRS:
+ * packed words, each with its hessian (newton). RW_CELL_JOINT: joint words, if the cells of the
+ * input, those to subtract and those to keep are all joint. */
 enum rw_cpu_cells { RW_CELL_COUNTS, RW_CELL_PAIRS, RW_CELL_JOINT };
 enum { RW_CPU_MOST_CELLS = RW_MAX_CODES + RW_CPU_CELLS };
 
@@ -469,8 +475,8 @@ struct rw_cpu_column {
     /* RW_CELL_PAIRS: 1: `cells`, `from` or `to` has joint words. */
     int joint, from_joint, to_joint;
     uint32_t n, n_cuts; /* n_cuts: number of thresholds */
-    /* Words, and for RW_CELL_PAIRS their hessians. missing: the cell of missing values after
-     * subtraction. all: the node's sums. */
+    /* [0] is a word, and [1] its hessian for RW_CELL_PAIRS. missing: the cell of missing values
+     * after subtraction. all: the node's sums. */
     int64_t missing[2], all[2];
     int32_t min_docs, min_hessian;
     int32_t n_idle; /* the node's idle documents, which are in no cell */
@@ -482,7 +488,7 @@ struct rw_cpu_column {
 struct rw_cpu_scores {
     /* left: words. hessian: their hessians, for RW_CELL_PAIRS only. */
     int64_t left[RW_CPU_MOST_CELLS], hessian[RW_CPU_MOST_CELLS];
-    float score[RW_CPU_MOST_CELLS]; /* the better score of both directions of missing values */
+    float score[RW_CPU_MOST_CELLS]; /* the better score with missing values left or right */
     /* The largest score of the splits that are certainly candidates; -1: no such split. Used only
      * for columns with a monotone constraint and for nodes with idle documents. Elsewhere all
      * splits are certain. */

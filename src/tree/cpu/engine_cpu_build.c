@@ -1,9 +1,9 @@
 /* Builds histogram cells on processors, where most of a tree's time is spent. A thread gathers the
- * codes and words of documents and adds them to its own cells. A pass has few bundles, so its cells
- * stay in the first-level cache. A processor stores to one address per cycle, so the number of
- * additions decides the speed. Therefore each document's contribution is one word, and a pass can
- * leave out the documents that have the frequent codes of all its bundles. engine_cpu.h explains
- * bundles, passes and words. */
+ * codes of documents and adds the documents' words to its own cells. A pass has few bundles, so its
+ * cells stay in the first-level cache. A processor stores about one word per cycle, so the number
+ * of additions decides the speed. Therefore each document's contribution is one word, and a pass
+ * can leave out the documents that have the frequent codes of all its bundles. engine_cpu.h
+ * explains bundles, passes and words. */
 #include "tree/cpu/engine_cpu.h"
 
 #if RW_HAS_X86
@@ -14,8 +14,8 @@
 
 /* ---- a pass ---- */
 
-/* Rows to prefetch, which will be gathered next. While other documents are added, the lines of one
- * row are prefetched at a time. */
+/* Rows to prefetch, which will be gathered next. Now and then while other documents are added, the
+ * cache lines of one row are prefetched. */
 struct prefetching {
     const uint8_t *row; /* row of document 0, from the first code on */
     size_t stride;
@@ -84,8 +84,8 @@ static uint32_t keep_plain(const struct addition *add, int64_t *kept, int64_t *r
 }
 
 #if RW_HAS_X86
-/* Does the work of keep_plain for eight documents at once. It may store past the last one, but only
- * where the input was already read. */
+/* Does the work of keep_plain for eight documents at once. It may store up to 8 words past the last
+ * document, for which `codes` and `kept` have room, or where the input was already read. */
 RW_AVX512 static uint32_t keep_avx512(const struct addition *add, int64_t *kept, int64_t *rest)
 {
     const __m512i frequent = _mm512_set1_epi64((int64_t)add->pass->frequent);
@@ -192,7 +192,7 @@ static struct gathering gathering_of(const struct rw_cpu *cpu, uint32_t from, ui
     return g;
 }
 
-/* Prefetches the row of a document a little after document i of the list. */
+/* Prefetches the row of the document that is AHEAD after document i in the list. */
 INLINE void prefetch_row(const struct gathering *g, uint32_t i)
 {
     enum { AHEAD = 12, LINE = 64 };
@@ -261,8 +261,8 @@ RW_AVX512 INLINE void gather_words(const struct gathering *g, uint32_t i, uint32
     }
 }
 
-/* Gathers eight documents at a time, as long as eight are left. The view must be in order. Returns
- * how many documents it gathered. */
+/* Gathers eight documents at a time, as long as eight are left. in_order of the view must be 1.
+ * Returns how many documents it gathered. */
 RW_AVX512 static uint32_t gather_avx512(const struct gathering *g)
 {
     const uint32_t n_words = (g->last - g->first + 7) / 8, rest = (g->last - g->first) % 8;

@@ -1,5 +1,6 @@
-/* Builds histograms and finds splits on processors. A call's work is a list of jobs: pairs of
- * siblings, or single nodes. A task is a job's work on a range of passes. It builds the smaller
+/* Builds histograms and finds splits on processors. engine_cpu.h defines bundles, passes, slices
+ * and words. A call's work is a list of jobs: pairs of siblings, or single nodes. A task is a job's
+ * work on a range of passes, or on a range of sparse columns. A task on passes builds the smaller
  * sibling's cells in the thread's own memory, stores them if they are kept, and subtracts them from
  * the parent's. It searches both siblings while the cells are in the cache. If a job has much of
  * the work, all threads build it together: first each takes some of the documents, then some of the
@@ -47,8 +48,8 @@ static void search_both(const struct rw_cpu *cpu, const struct rw_sibling *s, ui
                              rw_cpu_cells(cpu, s->larger, f));
 }
 
-/* Keeps the best split of each sibling that a task has found, if it is better than those of earlier
- * tasks. The tasks of a job have different features. */
+/* Ends a task's searches. Keeps the best split of each sibling if it is better than those of
+ * earlier tasks. The tasks of a job have different features. */
 static void keep_best(struct rw_cpu *cpu, struct rw_share *share, const struct rw_sibling *s,
                       struct rw_cpu_search *search)
 {
@@ -76,9 +77,10 @@ static void keep_totals(struct rw_cpu *cpu, const struct rw_sibling *s,
 /* ---- histograms of many workers ----
  *
  * Each worker adds up the cells of its own documents, for a few nodes at a time. It sends to each
- * worker the cells of the features that the worker searches. A message uses as few bits as the sums
- * over all workers need. A worker keeps the sums of its features, subtracts them from the parent's,
- * and searches both. */
+ * worker the cells of the features that this other worker searches. For each node, a message has
+ * the smallest layout (struct rw_cpu_words) that can hold the sums over all workers. A worker keeps
+ * the sums of its features, subtracts them from the parent's, and searches both. */
+
 /* Returns 1 if cells in this layout are joint. */
 static int is_joint(const struct rw_cpu_words *words)
 {
@@ -158,7 +160,7 @@ void rw_cpu_divide_features(struct rw_cpu *cpu, const struct rw_root *root)
 
 /* ---- sending ---- */
 
-/* Returns the start of node i in a worker's part of the message. */
+/* Returns the start of the i-th node of the call in a worker's part of the message. */
 static int64_t *part_of(const struct rw_cpu_workers *workers, uint32_t worker, int i)
 {
     return workers->send + worker * workers->begin[workers->n_jobs] + workers->begin[i];
@@ -223,8 +225,8 @@ static struct rw_cell received(const struct rw_cpu_workers *workers, int i)
     return rw_cpu_decode(&workers->wire[i], workers->recv + workers->begin[i]);
 }
 
-/* Returns n received cells of node i, from cell `at` of its part on. They are joint or in the
- * layout cpu->words, to which they are converted in `room` if necessary. */
+/* Returns n received cells of node i, from cell `at` of its part on. The result is joint or in the
+ * layout cpu->words. Cells in another layout are converted to cpu->words, in `room`. */
 static const int64_t *take(const struct rw_cpu *cpu, int i, uint64_t at, uint64_t n, int64_t *room)
 {
     const struct rw_cpu_words *wire = &cpu->workers->wire[i];
@@ -592,9 +594,10 @@ static int run_sparse(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Orders jobs by their documents, largest first, and decides how many all threads do together. Such
- * a job is a large part of the work, and large enough that merging costs little compared with
- * building. With more than MOST_ORDERED jobs, it does neither. */
+/* Orders jobs by the documents of their smaller nodes, most first, and decides how many jobs all
+ * threads do together. Each of these is a large part of the work, and large enough that merging
+ * costs little compared with building. With more than MOST_ORDERED jobs, keeps the order, and
+ * threads do no job together. */
 static void order_jobs(struct tasks *tasks, uint64_t docs, int n_threads)
 {
     enum { MOST_ORDERED = 64, DOCS_A_THREAD = 1024 };
@@ -654,7 +657,7 @@ static int list_jobs(struct rw_cpu *cpu, const struct rw_sibling *siblings, int 
     return n_jobs;
 }
 
-/* Allocates buffers for the cells that are kept. The larger sibling uses the parent's buffer. */
+/* Takes free buffers for the cells that are kept. The larger sibling uses the parent's buffer. */
 static int take_buffers(struct rw_cpu *cpu, int n_jobs)
 {
     for (int i = 0; i < n_jobs; i++) {

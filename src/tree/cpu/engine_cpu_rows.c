@@ -1,5 +1,5 @@
-/* Makes rows of codes for the engine for processors (engine_cpu.h). Narrow features, of at most
- * RW_CPU_SHARED codes, form a shared bundle if they have few codes together; an example is a count,
+/* Makes rows of codes for the engine for processors (engine_cpu.h). Features of at most
+ * RW_CPU_SHARED codes form a shared bundle if they have few codes together; an example is a count,
  * its ratio, and whether it is complete. One addition serves all features of a bundle, and their
  * cells are derived from the bundle's. Any other feature is a bundle by itself. Bundles with the
  * frequent codes in the same documents are adjacent, so that a pass can leave those documents out.
@@ -12,9 +12,10 @@
 #endif
 
 enum {
-    TRIES = 32,     /* most features that are tried with each bundle */
-    TOGETHER = 256, /* most codes of a shared bundle; fewest documents of the data per such code */
-    SAMPLE = 4096   /* documents from which frequent codes are counted (not a tree's sample) */
+    TRIES = 32, /* most features that are tried with each bundle */
+    /* Both the most codes of a shared bundle and the fewest documents of the data per such code. */
+    TOGETHER = 256,
+    SAMPLE = 4096 /* documents from which frequent codes are counted (not a tree's sample) */
 };
 
 /* Returns the bytes of a row of n bundles of `bytes` each: a multiple of 8, or whole cache lines if
@@ -95,7 +96,7 @@ static void try_feature(struct bundling *b, struct rw_cpu_bundle *bundle, uint32
 }
 
 /* Makes the shared bundles, of two features or more. taken: [n_features], set to 1 for the features
- * in these. */
+ * of these bundles. */
 static int bundle_features(struct rw_cpu *cpu, struct rw_arena *arena, struct rw_cpu_group *group,
                            uint8_t *taken)
 {
@@ -145,9 +146,9 @@ static int bundle_features(struct rw_cpu *cpu, struct rw_arena *arena, struct rw
 
 /* ---- the order of bundles ---- */
 
-/* A pass leaves out documents with the frequent codes if at least this many eighths of the
- * documents have them. By instruction set (enum rw_isa), since finding these documents takes time,
- * too. */
+/* [enum rw_isa] A pass leaves out documents with the frequent codes of its bundles if at least this
+ * many eighths of the documents have them. It depends on the instruction set, since finding these
+ * documents takes time, too. */
 static const uint32_t worth[] = {5, 5, 1};
 
 enum { BITS = SAMPLE / 64 };
@@ -201,10 +202,11 @@ static uint32_t n_common(const uint64_t *a, const uint64_t *b)
     return (uint32_t)n;
 }
 
-/* Orders the bundles for one pass after another, among the next AMONG bundles. A pass starts with
- * the bundle whose frequent code has the most documents. Then come the bundles that share the most
- * documents with all before in the pass. It ends at a pass that would start with a code of less
- * than an eighth of the documents. sample: number of documents in `frequent`. */
+/* Orders the bundles for one pass after another, each bundle chosen among the next AMONG. A pass
+ * starts with the bundle whose frequent code has the most documents. Each further bundle is the one
+ * with the most documents that have its frequent code and those of all bundles before it in the
+ * pass. Stops before a pass whose first frequent code would have less than an eighth of the
+ * documents. sample: number of documents in `frequent`. */
 static void order_bundles(struct rw_cpu_group *group, uint32_t sample, struct frequent *frequent)
 {
     enum { AMONG = 512 };
@@ -339,8 +341,8 @@ static int is_of(const struct rw_cpu *cpu, const struct rw_cpu_group *group, uin
            (!cpu->sparse.n || !bins->codes[f].row);
 }
 
-/* Allocates packed rows large enough for nearly every tree. A tree that samples more bundles reads
- * the full rows. */
+/* If trees sample features, allocates packed rows (`packed` of the group) large enough for nearly
+ * every tree. A tree with more active bundles reads the full rows. */
 static int allocate_packed(struct rw_host *host, struct rw_cpu_group *group, uint32_t n)
 {
     const double share = (double)host->base.rules.feature_threshold * 0x1p-32;

@@ -1,7 +1,8 @@
 /* Finds the best split of a feature in a node, for the engine for processors. Splits are first
  * scored roughly, in float (engine_cpu_cut_tmpl.c). The gains of those that may be the best are
  * then computed by tree/numbers.h from exact sums. So the choice is identical to that of
- * the reference engine. */
+ * the reference engine. Without rough scores (rw_cpu_searches_packed), all gains are computed.
+ * Categorical features are searched by tree/category_split.h. */
 
 #include "tree/cpu/engine_cpu.h"
 
@@ -69,8 +70,8 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
 
 /* Computes the gain of every threshold, without rough scores. A threshold above an empty bin
  * separates the same documents as the one before, and ties go to the lower one, so empty bins are
- * skipped. The first bin is not skipped, because with missing values left it separates them from
- * all others. */
+ * skipped. If the node has missing values, the first bin is not skipped, because its threshold with
+ * missing values left separates them from all others. */
 static void try_all(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                     const int64_t *cells)
 {
@@ -156,7 +157,8 @@ static void add_cell(const int64_t *cells, enum rw_cpu_cells kind, int joint, ui
 }
 
 /* Returns 1 if a split that may be the best depends on idle documents. That is so if a side has too
- * few other documents, or if missing values may belong to idle documents only. */
+ * few documents that are not idle, or if missing values may belong to idle documents only. left,
+ * missing: sums without idle documents. */
 static int depends_on_idle(const struct rw_cpu *cpu, const struct rw_cpu_search *search, uint32_t f,
                            const struct rw_cell *left, const struct rw_cell *missing)
 {
@@ -186,7 +188,7 @@ static void try_counted(const struct rw_cpu *cpu, struct rw_cpu_search *search,
 
 void rw_cpu_search_end(const struct rw_cpu *cpu, struct rw_cpu_search *search)
 {
-    /* `rough` is less the feature cost, but these scores are not */
+    /* Feature costs are subtracted from `rough` but not from these scores, so all are tried. */
     const float least = cpu->host.penalty ? -1.0f : least_score(search->rough);
     for (uint32_t from = 0, end; from < search->n_later; from = end) {
         int may_be_best = 0;
@@ -201,9 +203,9 @@ void rw_cpu_search_end(const struct rw_cpu *cpu, struct rw_cpu_search *search)
 }
 
 /* Tries the splits whose rough scores are `least` or more. It postpones those that depend on idle
- * documents; if RW_CPU_LATER splits wait already, it tries those first. If a split has the same
- * sums as the threshold before, at most idle documents lie between the two, so its gain is equal.
- * The lower threshold is better, so the split is not tried. */
+ * documents; if RW_CPU_LATER splits are postponed already, it tries these first. If a split has the
+ * same sums as the threshold before, only idle documents can be between the two, so its gain is
+ * equal. The lower threshold is better, so the split is not tried. */
 static void try_best(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                      const struct rw_cpu_scores *sums, enum rw_cpu_cells kind, float least,
                      const struct rw_cell *missing)
@@ -225,7 +227,7 @@ static void try_best(const struct rw_cpu *cpu, struct rw_cpu_search *search, uin
     }
 }
 
-/* Searches a column by rough scores. */
+/* Searches a column by rough scores. Arguments: as in rw_cpu_search_column. */
 static void search_packed(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint32_t f,
                           const int64_t *cells, const int64_t *from, int64_t *to)
 {

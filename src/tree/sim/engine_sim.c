@@ -9,7 +9,8 @@
 #include "tree/engine_host.h"
 
 #define RANGE_BYTES ((size_t)1 << 36) /* address space; only allocations get memory */
-/* FENCE_BYTES: bytes after each allocation, the fence, which must keep their value POISON. */
+/* POISON: the value of poisoned bytes. FENCE_BYTES: bytes after each allocation (the fence), which
+ * must keep this value. */
 enum { POISON = 0xA5, FENCE_BYTES = 64, PAGE = 4096 };
 
 struct sim {
