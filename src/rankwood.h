@@ -210,8 +210,8 @@ RW_API const float *rw_dataset_labels(const struct rw_dataset *dataset);        
 RW_API const uint32_t *rw_dataset_query_offsets(const struct rw_dataset *dataset);
 /* Returns the id of a query. query: its number, from 0. The data set owns the text. */
 RW_API const char *rw_dataset_query_id(const struct rw_dataset *dataset, uint32_t query);
-/* Returns the name of a feature: the name of its column in the header of a CSV or TSV file, which
- * caches store, too. Returns "" if the feature has no name. */
+/* Returns the name of a feature, or "" if it has no name. Names come from the header of a CSV or
+ * TSV file. Caches store them. */
 RW_API const char *rw_dataset_feature_name(const struct rw_dataset *dataset, uint32_t feature);
 /* Copies the document id to buffer: [size], truncated to fit and always terminated. The id is the
  * word after "docid =" or "docid:" in the comment at the end of the document's LETOR line, or
@@ -447,8 +447,9 @@ RW_API int rw_dataset_from_table(struct rw_ctx *ctx, const struct rw_table *tabl
                                  struct rw_dataset **out);
 /* Makes a data set from one array, and copies everything. values: [n_docs][n_features], NaN is
  * missing. labels: [n_docs]. query_offsets: [n_queries + 1]. Column i is feature first_feature + i.
- * To match it with a model, data with first_feature 0 counts as an array of n_features columns, and
- * other data as data with explicit ids (rw_model_check_data). Query ids are "1", "2", ...
+ * When the data set is matched with a model (rw_model_check_data), it counts as an array of
+ * n_features columns if first_feature is 0, else as data with explicit ids. Query ids are "1", "2",
+ * ...
  * Errors are those of rw_dataset_from_table. RW_ERR_DATA: also for an id above RW_MAX_FEATURE. */
 RW_API int rw_dataset_from_memory(struct rw_ctx *ctx, const float *values, const float *labels,
                                   const uint32_t *query_offsets, uint32_t n_docs,
@@ -1358,7 +1359,8 @@ RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
  * - rw_workers_sum, rw_workers_agree.
  *
  * If one worker fails, all do, and the message names the worker. Other functions concern one worker
- * only. With several workers, rw_dataset_cache_files and rw_select return an error. */
+ * only. With several workers, rw_dataset_cache_files and rw_select return an error, and
+ * rw_cross_validate and rw_bench must not be called, because they train. */
 struct rw_comm;
 /* Sums wrap, so they hold for signed integers, too. */
 enum rw_comm_type { RW_COMM_U32, RW_COMM_U64 };
@@ -1396,7 +1398,8 @@ RW_API int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *funct
                        int worker, int n_workers, struct rw_comm **out);
 /* Opens a communicator of the library by name. "mpi" is MPI_COMM_WORLD of a process started by
  * mpirun or srun. NULL: "mpi" if the environment shows a launcher with several processes, else *out
- * is NULL. RW_ERR_UNSUPPORTED: not installed; the message names the missing part. */
+ * is NULL. RW_ERR_ARGUMENT: unknown name. RW_ERR_UNSUPPORTED: not installed (the message names the
+ * missing part), or MPI does not connect the processes. RW_ERR_MACHINE: MPI failed. */
 RW_API int rw_comm_open(struct rw_ctx *ctx, const char *name, struct rw_comm **out);
 /* Frees a communicator; accepts NULL. If this worker failed and no call reported that to the
  * others, "mpi" calls MPI_Abort, which also ends this process. Print messages first. */
@@ -1548,9 +1551,10 @@ RW_API uint32_t rw_dataset_width(const struct rw_dataset *dataset);
  * validation sets in the same way. Call rw_model_check_data to get the error before any work. */
 RW_API int rw_model_check_data(struct rw_ctx *ctx, const struct rw_model *model,
                                const struct rw_dataset *dataset);
-/* Checks whether rows of these features fit a model, as rw_scorer_rows does for a scorer of the
- * model. With first_feature 0 the rules for arrays in rw_model_check_data apply, otherwise those
- * for data with explicit ids. RW_ERR_DATA: the rows do not fit. */
+/* Checks whether rows with features first_feature to first_feature + n_features - 1 fit a model, as
+ * rw_scorer_rows does for a scorer of the model. With first_feature 0 the rules for arrays in
+ * rw_model_check_data apply, otherwise the rules for data with explicit ids. RW_ERR_DATA: the rows
+ * do not fit. */
 RW_API int rw_model_check_rows(struct rw_ctx *ctx, const struct rw_model *model, uint32_t n_features,
                                uint32_t first_feature);
 /* Logs a warning if important features never appear in the data. A feature is important if it has
@@ -1716,10 +1720,9 @@ struct rw_exchange {
  *
  * RW_ERR_ARGUMENT: unknown format or invalid feature_base. Without `params`, also if `featureset`
  * or `name` is set for a format without by_set, or missing for a format with it.
- * RW_ERR_UNSUPPORTED: the format cannot represent a bin boundary, the
- * direction of missing values, a name or a tree of `init`. Two problems are not predicted. Trees
- * may be too deep for readers of the format, and a threshold may separate missing values from all
- * others. */
+ * RW_ERR_UNSUPPORTED: the format cannot represent a bin boundary, the direction of missing values,
+ * a name or a tree of `init`. Two problems are not predicted. Trees may be too deep for readers of
+ * the format, and a threshold may separate missing values from all others. */
 RW_API int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how,
                              const struct rw_params *params, const struct rw_binned *train,
                              const struct rw_model *init);
