@@ -25,11 +25,11 @@ extern "C" {
  * Otherwise the sample has the documents whose hash of (query id, position in the query) is below a
  * limit, about this many. */
 enum { RW_CUT_SAMPLE_DOCS = 262144 };
-/* That number as a variable. Tests reduce it, since they have no larger data sets. */
+/* The limit in use: RW_CUT_SAMPLE_DOCS, but less in tests, which have no larger data sets. */
 extern uint32_t rw_cut_sample_docs;
 
 struct rw_cut_rule {
-    int bins;              /* number of value bins, 2 to RW_MAX_BINS */
+    int bins;              /* most value bins of a feature, 2 to RW_MAX_BINS */
     int absent_missing;    /* 1: an absent value is missing; 0: it is 0 */
     uint32_t min_docs;     /* ignore a feature that cannot have this many documents on both sides
                               of a split */
@@ -73,8 +73,9 @@ struct rw_cuts {
 int rw_cuts_make(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                  const struct rw_cut_rule *rule, struct rw_cuts **out);
 void rw_cuts_free(struct rw_cuts *cuts);
-/* Returns 1 if a split can have min_docs documents on both sides. counts: [n_bins], documents of
- * each value bin. */
+/* Returns 1 if a split of a feature with thresholds can have min_docs documents on both sides.
+ * counts: [n_bins] documents of each value bin; n_missing: documents with a missing value, which
+ * can be on either side. */
 int rw_cuts_can_split(const uint32_t *counts, uint32_t n_bins, uint32_t n_missing,
                       uint32_t min_docs);
 /* Returns 1 if a split of a categorical feature, whose bins are categories, may have min_docs
@@ -140,11 +141,10 @@ static inline struct rw_special_codes rw_cuts_special(const struct rw_cuts *cuts
 /* ---- the binned matrix ----
  *
  * It replaces each value by a small code per (document, feature). The code is the value's bin
- * index, that of the first bin with value <= cut[bin], or of the last bin if there is none (for
- * +infinity). A missing value has the number of value bins as its code if the training set
- * has missing values of this feature. Otherwise it has the code of 0, or that of a
- * categorical feature's last bin. An absent value has the code of a missing value if absent means
- * missing, otherwise that of 0. */
+ * index, that of the first bin with value <= cut[bin]; +infinity is in the last bin. A missing
+ * value has the number of value bins as its code if the training set has missing values of this
+ * feature. Otherwise it has the code of 0, or that of a categorical feature's last bin. An absent
+ * value has the code of a missing value if absent means missing, otherwise that of 0. */
 
 /* The codes of one feature. If at most one document in RW_SPARSE_SHARE has a code that differs from
  * the most frequent one, they are sparse: a list with an entry (document and code) for each such

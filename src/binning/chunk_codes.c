@@ -22,9 +22,10 @@ struct at_work {
     int32_t *most;         /* largest value of each interval of this feature */
 };
 
-/* Returns the column of the current feature's held documents. If held->has_rows, it is sparse, and
- * its values are in the chunk's block if that stores floats, otherwise in s->line. If not, it is
- * dense, with values in s->line; RW_ABSENT_BITS marks a document without the feature. */
+/* Returns the column of the current feature's held documents. With held->has_rows, the column is
+ * sparse, and its values are in the chunk's block if the block stores floats, otherwise in s->line.
+ * Without has_rows, the column is dense, with values in s->line; RW_ABSENT_BITS marks a document
+ * without the feature. */
 static struct rw_column unpacked(const struct at_work *w, const struct rw_held *held)
 {
     struct rw_chunk_scratch *s = w->s;

@@ -5,8 +5,8 @@
  * where u is uniform in (0, 1). Neighbours in such a ranking, at positions r and r + 1 from 0,
  * form a pair if their gains differ. Its weight is decay^r |g_i - g_j| / IDCG, and its gradient
  * is that of the logistic loss of the scores without noise (lambda.h). Gradients are summed over
- * the rankings and divided by their number. The paper weighs positions by 1 / (r + 1). decay^r
- * is CatBoost's weight, and the numbers are the same as CatBoost's. With another delta, the
+ * the rankings and divided by their number. The paper weighs positions by 1 / (r + 1); decay^r
+ * is CatBoost's weight. With another delta (a metric instead of NDCG, lambda.h), the
  * weight is the change of that metric if the two are swapped (Lyzhin, Ustimenko, Gulin and
  * Prokhorenkova, "Which tricks are important for learning to rank?", 2023): see neighbours.h.
  *
@@ -19,8 +19,8 @@
 #include "metric/metric.h"
 #include "objective/neighbours.h"
 
-/* DRAWN rankings share a document's random numbers. For fewer than FEW positions, rank_top is
- * faster than ranking all documents. */
+/* One draw of random numbers per document serves DRAWN rankings, one number each. For fewer than
+ * FEW positions, rank_top is faster than ranking all documents. */
 enum { DRAWN = 4, FEW = 64 };
 /* Indices among its parameters. by_relevance has RELEVANT in place of DECAY; by_gains has neither.
  */

@@ -308,7 +308,7 @@ int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_
     if (!train->bins) {
         RW_TRY(rw_bins_make_training(ctx, train->documents, &rule, &r->made));
         r->train.bins = r->made;
-        r->train.cache = NULL; /* the cache is for codes made from values */
+        r->train.cache = NULL; /* it is for codes that a GPU makes from values */
     }
     if (!trains_on_host(ctx, params))
         return RW_OK;

@@ -2,8 +2,9 @@
  *
  * On few validation queries the metric of rounds differs by chance, and the best round is often an
  * early one with luck. Each round's values of all queries are therefore compared with those of the
- * best round: d = best - round, query by query. A round is not significantly worse if the mean of d
- * is at most 2 standard errors of that mean. The middle one of these rounds is kept.
+ * best round: d = best - round, query by query, or round - best if lower values are better. A round
+ * is not significantly worse if the mean of d is at most 2 standard errors of that mean. The middle
+ * one of the rounds that are not significantly worse is kept.
  *
  * Example: 30 queries, patience 3, NDCG .40 .45 .47 .46 .47 .48 .47 .46 .47. Round 6 is the best.
  * If rounds 3 to 9 are within 2 standard errors, round 6 is kept; if rounds 2 to 9 are, round 6

@@ -149,6 +149,7 @@ static void release(struct refit *r)
     rw_arena_free(&r->arena);
 }
 
+/* Returns 1 if the caller computes the gradients. */
 static int is_callers(const struct refit *r)
 {
     return r->hooks && r->hooks->gradients;

@@ -42,14 +42,14 @@ int rw_features_limit(struct rw_ctx *ctx, const char *list, const struct rw_trai
  * owns *out. */
 int rw_ignore_text(struct rw_ctx *ctx, const uint8_t *ignore, char **out);
 
+enum rw_list_kind { RW_LIST_MARKS, RW_LIST_MONOTONE, RW_LIST_PENALTY, RW_LIST_GROUP };
+#define RW_MOST_PENALTY 1e30
 /* Parses a comma-separated list. An item of the list is an id, a range of ids such as "3-7", or a
  * name. Each kind assigns a value to the features of an item: 1 if items have no value (MARKS,
  * GROUP), 1 or -1 for a trailing :+ or :- (MONOTONE), or a number from 0 to RW_MOST_PENALTY after a
  * colon (PENALTY). RW_ERR_ARGUMENT: the list is malformed, has an unknown name, or has a feature
  * twice. value: [RW_FEATURE_IDS] written, 0 for features not in the list. Only the names of `set`
  * are used. */
-enum rw_list_kind { RW_LIST_MARKS, RW_LIST_MONOTONE, RW_LIST_PENALTY, RW_LIST_GROUP };
-#define RW_MOST_PENALTY 1e30
 int rw_list_values(struct rw_ctx *ctx, enum rw_list_kind kind, const char *list,
                    const struct rw_training_features *set, double *value);
 /* Writes the values as a list. Equal values give equal text. The caller owns *out. */
