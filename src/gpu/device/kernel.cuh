@@ -164,7 +164,7 @@ __device__ __forceinline__ uint32_t rw_warp_max(uint32_t v)
 }
 
 /* ---- random words: cuRAND's Philox4x32-10, with the keys of base/rng.h; `check_hist` tests that
- * they are equal ---- */
+ * they are equal to those of base/rng.h ---- */
 /* Returns all four words for (seed, item, tree, stream), like rw_random4. */
 static __device__ __forceinline__ uint4 rw_cuda_random4(uint64_t seed, uint64_t item, uint32_t tree,
                                                         uint32_t stream)

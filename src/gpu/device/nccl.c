@@ -295,6 +295,8 @@ struct card {
     struct nccl_id id;
 };
 
+/* Fills this worker's card. Worker 0 also writes the id with which all workers join NCCL's
+ * communicator. */
 static int fill_card(struct rw_ctx *ctx, const struct rw_device *device, struct card *card)
 {
     struct cudaDeviceProp properties;

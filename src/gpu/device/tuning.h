@@ -253,8 +253,9 @@
 /* ---- lambdas and ranks ---- Measured by check_lambda --bench. */
 /* Threads of a block, which sorts a query of 257 to 2,048 documents, or in which each warp sorts a
  * shorter query. Blocks per multiprocessor for which registers must leave room: 48 registers, no
- * spills. A sort in shared memory used 90 % of that memory's throughput. Counting for queries of up
- * to 128 documents took 3 % less time for 31,531 queries, and 36 % more for 6,306. */
+ * spills. A sort in shared memory used 90 % of that memory's throughput. Finding ranks by counting
+ * instead, for queries of up to 128 documents, took 3 % less time with 31,531 queries, and 36 %
+ * more with 6,306. */
 #define RW_TUNE_RANK_THREADS 256
 #define RW_TUNE_RANK_BLOCKS  5
 /* Warps of a block that computes pairs. They share a query of more than 256 documents, or have one
@@ -264,9 +265,9 @@
  * with every upper document, whose sums are added over the warp once for all of them. BLOCKS:
  * blocks per multiprocessor for which registers must leave room: 93 registers, no spills.
  *
- * Times in ms for slots x blocks, truncation 30, with the ranks. They are from before upper
- * documents were compared only once: 2 x 7 .5888, 2 x 6 .5847, 3 x 5 .5810, 4 x 5 .5982, 1 x 8
- * .6390; plain pairs .8450. */
+ * Times in ms for slots x blocks with truncation 30, including those of the ranks. They are from
+ * before upper documents were compared only once: 2 x 7 .5888, 2 x 6 .5847, 3 x 5 .5810, 4 x 5
+ * .5982, 1 x 8 .6390; plain pairs .8450. */
 #define RW_TUNE_LAMBDA_SLOTS  3
 #define RW_TUNE_LAMBDA_BLOCKS 5
 /* Documents per thread of the kernel of spread queries: 80 registers. */

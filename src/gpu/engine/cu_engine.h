@@ -214,7 +214,7 @@ struct rw_cuda_search {
     struct rw_cuda_reply *reply; /* page-locked; [n] written by the last block of each node */
     const int8_t *d_direction;   /* by the engine's feature; NULL: no monotone constraints */
     uint32_t launch;             /* number of this search; differs from that of the search before */
-    uint32_t n;
+    uint32_t n;                  /* nodes searched */
     /* Blocks per node: rw_cuda_search_blocks() of all groups together, plus n_sets. */
     uint32_t n_blocks;
     uint32_t buffer[RW_CUDA_MOST_SEARCHED]; /* [n] buffer of each node searched */
@@ -287,6 +287,7 @@ static inline struct rw_cuda_wire rw_cuda_wire_of(int newton, int bits, uint32_t
     return wire;
 }
 
+/* The most groups: for codes of 4, 8 and 16 bits. */
 enum { RW_CUDA_GROUPS = 3 };
 
 /* The messages between workers. A message has a part for each worker. A worker's part has, node
@@ -300,6 +301,8 @@ struct rw_cuda_exchange {
     uint64_t n_each64, n_each32;    /* numbers of 64 and of 32 bits per part */
     /* [n_workers + 1] each: first cell of each worker's features in the group's histograms. */
     const uint32_t *d_first[RW_CUDA_GROUPS];
+    /* built: this worker's sums, for all features. own: sums over all workers, for the features
+     * that this worker owns. */
     struct rw_cuda_cells built[RW_CUDA_GROUPS], own[RW_CUDA_GROUPS];
     const struct rw_cuda_wire *d_wire; /* [n_nodes] */
     uint64_t *d_send64, *d_recv64;     /* d_send64: [n_workers][n_each64]; d_recv64: [n_each64] */

@@ -282,13 +282,16 @@ static inline uint64_t rw_cuda_columns_bytes(const struct rw_hist_matrix *matrix
     return matrix->column_words * matrix->n_features * sizeof(*matrix->d_column);
 }
 
-/* Reserves memory for data to be sent. The caller fills piece.host and calls rw_cuda_send; piece.d
- * is the data's address for work that is enqueued after that. If there is no room, rw_cuda_room
- * waits for the device, and earlier pieces become invalid. */
+/* A part of the stage: `host` is its address in page-locked memory, and `d` is that on the
+ * device. */
 struct rw_cuda_piece {
     void *host, *d;
 };
+/* Reserves a piece for data to be sent. The caller fills out->host and calls rw_cuda_send; work
+ * that is enqueued after that reads the data at out->d. If there is no room, waits for the device,
+ * and earlier pieces become invalid. */
 int rw_cuda_room(struct rw_cuda *cuda, size_t bytes, struct rw_cuda_piece *out);
+/* Sends a piece to the device. */
 int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes);
 /* Reserves memory for two pieces of data, one directly after the other, and sends them. *d: address
  * of the first on the device. */

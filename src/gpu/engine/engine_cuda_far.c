@@ -164,6 +164,7 @@ static int fill_columns(struct rw_cuda *cuda, const struct rw_cuda_source *sourc
     return RW_OK;
 }
 
+/* Makes the columns of a set in host memory. */
 static int make_far_columns(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
 {
     const uint32_t n_docs = source->dataset->n_docs;
@@ -216,6 +217,7 @@ static void put_feature(const struct row_job *job, uint32_t feature, uint32_t fi
         row[(size_t)i * tile->lanes] |= (uint32_t)narrow[i] << shift;
 }
 
+/* Makes the rows of a share's documents, counted from job->first. */
 static int put_rows(void *user, struct rw_share *share)
 {
     const struct row_job *job = user;
@@ -258,6 +260,8 @@ static int send_rows(struct rw_cuda *cuda, struct row_job *job, char *stage)
     return RW_OK;
 }
 
+/* Makes the rows of a tile: those of documents [0, n_here) on the device, the others in host
+ * memory. */
 static int make_tile(struct rw_cuda *cuda, int g, uint32_t t, const struct rw_cuda_column *column,
                      char *stage)
 {
@@ -468,6 +472,7 @@ int rw_cuda_settle_columns(struct rw_cuda *cuda)
     return make_kept(cuda, bytes);
 }
 
+/* Returns 1 if partitions read the feature's codes from a column on the device. */
 static int has_column(const struct rw_cuda *cuda, uint32_t feature)
 {
     return cuda->split_column[feature].d_word != cuda->tile_column[feature].d_word;
@@ -500,6 +505,7 @@ static uint32_t least_useful(const struct rw_cuda_kept *kept)
     return least;
 }
 
+/* Enqueues the copies, and empties `copies`. */
 static int copy_columns(struct rw_cuda *cuda, struct rw_cuda_copies *copies)
 {
     if (copies->n > 0)

@@ -512,8 +512,8 @@ static int run_group(struct rw_cuda *cuda, int g, const struct rw_hist_call *nod
     return rw_hist_run(ctx, group->choice.method, &call, rw_cuda_stream(cuda));
 }
 
-/* Returns how many of the first n nodes in cuda->node scratch has room for in one call: n, n / 2,
- * ... or 1. */
+/* Returns how many of the first n nodes of cuda->node one call can take with the scratch that there
+ * is: n, n / 2, ... or 1. */
 static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list)
 {
     for (; n > 1; n = n / 2) {

@@ -77,6 +77,7 @@ struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda *cuda, int g
                                         .layouts = layouts};
 }
 
+/* Counts the device memory of a matrix's codes. */
 static void count_matrix(struct rw_cuda *cuda, const struct rw_hist_matrix *matrix)
 {
     cuda->host.memory.part = "codes";
@@ -95,6 +96,7 @@ int rw_cuda_send_table(struct rw_cuda *cuda, void *d, const void *from, size_t n
     return rw_cuda_is_dry(cuda) ? RW_OK : rw_transfer_write(cuda->device, table, from, n * size);
 }
 
+/* Clears device memory, except in a dry run. */
 static int clear(struct rw_cuda *cuda, void *d, size_t bytes)
 {
     if (!rw_cuda_is_dry(cuda))
@@ -387,6 +389,9 @@ static int make_integers(struct rw_cuda *cuda)
                          : RW_OK;
 }
 
+/* Allocates the results of a tree's start, the lambdas and integers of documents, and the list of
+ * documents. Also allocates the memory of partitions, leaf sums, sampled features and, if trees do
+ * not have all documents, of samples of these. */
 static int make_lists(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;

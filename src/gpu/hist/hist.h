@@ -9,8 +9,8 @@
  *
  * The file also has the layouts of codes (struct rw_hist_matrix) and the resources for codes in
  * host memory (struct rw_hist_far). Then follow the timing and choice of methods (`hybrid`), and
- * the words in which lambdas move with documents. Here, `mart` means sums of lambdas, and `newton`
- * means sums of lambdas and hessians.
+ * the words in which lambdas move with documents. Here, `mart` means counts and sums of lambdas,
+ * and `newton` also sums of hessians.
  *
  * To add a method: (1) write hist_<name>.cu, which defines `const struct rw_hist_method
  * rw_hist_<name>`; (2) add the row RW_HIST_METHOD(<name>) to methods.def. The build, `--hist`, the
@@ -157,7 +157,8 @@ static inline void *rw_hist_sums_from(void *d_sum, uint64_t at, int narrow)
 /* Resources for reading codes in host memory. There are two pieces of device memory, and a stream
  * on which one is filled while the other is read. Documents are read in the order `d_order`, window
  * by window. A window is a range of 2^log_window document numbers (hist_lanes_far.cu). A call with
- * them waits for the device, so it cannot be captured in a graph. It reads lambdas by document. */
+ * these resources waits for the device, so it cannot be captured in a graph. It reads lambdas by
+ * document. */
 struct rw_hist_far {
     void *d_piece[2]; /* 256-byte aligned */
     uint64_t piece_bytes;

@@ -204,6 +204,7 @@ template <> struct hist_wide<RW_HIST_FLOAT> {
     using type = double;
 };
 
+/* Returns a number as the type of sums. */
 template <int SUMS>
 __device__ __forceinline__ typename hist_wide<SUMS>::type hist_widen(int32_t number)
 {
@@ -302,12 +303,14 @@ __device__ __forceinline__ uint32_t hist_length(const struct rw_hist_args &a, ui
     return length < a.n_bins ? length : a.n_bins;
 }
 
+/* Returns the index in the result of the first cell of the work's node and feature. */
 __device__ __forceinline__ size_t hist_row(const struct rw_hist_args &a,
                                            const struct hist_work &work)
 {
     return (size_t)work.node * a.n_cells + hist_first(a, work.feature);
 }
 
+/* Returns a document's numbers. */
 template <int SUMS>
 __device__ __forceinline__ struct hist_item hist_item_at(const struct rw_hist_args &a, uint64_t doc)
 {
@@ -374,6 +377,7 @@ __device__ __forceinline__ uint32_t hist_code_at(const uint32_t *column, uint64_
     return (__ldg(column + doc / K) >> ((uint32_t)(doc % K) * BITS)) & ((1u << BITS) - 1);
 }
 
+/* Calls add(code, item) for documents [lo, hi), one at a time per thread. */
 template <int BITS, int SUMS, class Add>
 __device__ __forceinline__ void hist_visit_each(const struct rw_hist_args &a,
                                                 const uint32_t *column, uint32_t skip, uint64_t lo,
@@ -419,6 +423,7 @@ __device__ __forceinline__ void hist_visit_range(const struct rw_hist_args &a,
 /* Documents of a list that each thread loads before it adds any of them. */
 enum { HIST_GATHER = 4 };
 
+/* Calls add(code, item) for the documents at positions [lo, hi) of the list. */
 template <int BITS, int SUMS, class Add>
 __device__ __forceinline__ void hist_visit_list(const struct rw_hist_args &a,
                                                 const uint32_t *column, uint32_t skip, uint64_t lo,

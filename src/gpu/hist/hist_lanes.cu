@@ -185,6 +185,8 @@ static __device__ __forceinline__ void clear_cells(const struct plan &plan,
         shared_cells[i] = make_uint4(0, 0, 0, 0);
 }
 
+/* Adds a block's chunk to the cells of its row of the plan and drains them. The blocks of the first
+ * row then do the same for carried rows. */
 template <class S, int SUMS>
 __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ struct plan plan)
 {
@@ -253,6 +255,8 @@ static __device__ __forceinline__ struct parent_cell parent_of(const struct fini
     return p;
 }
 
+/* Writes a cell of the result. If `sibling`, also subtracts it from the parent's cell, whose old
+ * contents are p. */
 template <bool WEIGHTS, class SUM>
 static __device__ __forceinline__ void
 put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,

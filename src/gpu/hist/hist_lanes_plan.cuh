@@ -120,7 +120,7 @@ static __host__ __device__ constexpr size_t stage_bytes(int newton)
            (newton ? 3 : 2) * sizeof(uint32_t);
 }
 
-/* Chooses a layout whose cells fit shared memory. */
+/* Chooses a layout whose cells fit shared memory, if there is one; otherwise launch_bits fails. */
 static struct layout layout_of(const struct rw_hist_call *call)
 {
     const int bits = call->matrix->bits;
