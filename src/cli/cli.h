@@ -80,7 +80,7 @@ enum { RW_STREAM_COLUMNS = 32 };
 /* The state of a table that is printed row by row. A column is as wide as its title or its widest
  * cell so far. Initialise it with zeros. */
 struct rw_result_stream {
-    char title[64]; /* title of the last row's table */
+    char title[64]; /* title of the table of the last printed row */
     int n, width[RW_STREAM_COLUMNS];
 };
 /* Prints a row and frees it. Prints the title and the columns before the first row, and where
@@ -236,7 +236,7 @@ struct rw_option {
     /* Options of the command, each between blanks, of which this one needs at least one. Without
      * any of them, the option would have no effect, which is an error. */
     const char *idle_without;
-    int n_given;        /* how often it is given; set in the copy of the command line */
+    int n_given; /* how often it is given; counted in rw_cli.option, not in the command's table */
     const char *former; /* an older name that is still accepted, or NULL */
 };
 
@@ -383,7 +383,7 @@ int rw_load_report_size(struct rw_cli *cli, const char *set, const struct rw_lis
                         const struct rw_dataset *data, uint64_t size[2]);
 /* Returns the number of features of the training set. */
 uint32_t rw_load_n_features(const struct rw_cli *cli);
-/* Reads scores [documents] for cli->dataset from a file of numbers or a TREC run. Warns of
+/* Reads the scores of cli->dataset's documents from a file of numbers or a TREC run. Warns of
  * documents that a run leaves out, and of its lines for unknown queries. */
 int rw_load_scores(struct rw_cli *cli, const char *path, double *scores);
 /* Parses --trees N, the first N trees of cli->model. text: NULL for all trees. */

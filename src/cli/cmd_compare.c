@@ -52,8 +52,8 @@ static const double **scores;    /* [systems.n][documents] */
 static const struct rw_dataset *dataset;
 static struct rw_qrels *judged; /* owns dataset and scores; NULL: without --qrels */
 
-/* Fills one system's scores [n_docs]. Tables are read again for each model, because its features
- * determine the ids of their columns. */
+/* Scores the documents by system i into scores[i]. Tables are read again for each model, because
+ * its features determine the ids of their columns. */
 static int score(struct rw_cli *cli, int i)
 {
     double *made = rw_need(rw_dataset_n_docs(cli->dataset), sizeof(double));

@@ -108,8 +108,8 @@ static int lock(void)
     return RW_EXIT_FAILURE;
 }
 
-/* Opens the log. resumes: keeps its content until log_begin. Returns 0, or the exit code after an
- * error message. */
+/* Opens the log. resumes: 1 keeps its content until log_begin; 0 empties it. Returns 0, or the exit
+ * code after an error message. */
 static int log_open(int resumes)
 {
     struct stat about;
@@ -308,7 +308,7 @@ static struct {
     struct rw_checkpoints checkpoints;
     int rounds_run;
     int is_kept;   /* the model, a partial model or a checkpoint is written, so the log is kept */
-    int disk_full; /* a status: no disk space for one more tree */
+    int disk_full; /* the error status if disk space for one more tree is lacking, or 0 */
     uint64_t size[2]; /* documents and queries of the training set, on all workers */
 } job;
 

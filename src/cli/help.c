@@ -10,9 +10,10 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct rw_option *)a)->name, ((const struct rw_option *)b)->name);
 }
 
-/* Prints text [n] with line breaks between words. The text begins at column `at`, later lines at
- * column `indent`. Several blanks in a row are kept, so that columns stay aligned. after: a
- * character after which a line may also break, or 0. Returns the column at the end. */
+/* Prints the first n bytes of `text`, with line breaks between words. The text begins at column
+ * `at`, later lines at column `indent`. Several blanks in a row are kept, so that columns stay
+ * aligned. after: a character after which a line may also break, or 0. Returns the column at the
+ * end. */
 static size_t wrap(FILE *out, const char *text, size_t n, size_t at, size_t indent, char after)
 {
     const char *end = text + n;

@@ -44,7 +44,7 @@ int rw_wrong(const struct rw_cli *cli, const char *format, ...)
     return rw_msg_usage(cli->command->name);
 }
 
-/* Returns the option with this name of n bytes, or NULL. */
+/* Returns the option with this name, or former name, of n bytes; NULL: unknown. */
 static struct rw_option *find(const struct rw_cli *cli, const char *name, size_t n)
 {
     for (int i = 0; i < cli->n_options; i++) {

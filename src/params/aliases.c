@@ -201,7 +201,7 @@ static const struct rw_alias aliases[] = {
          " model load load-model model-file model-path @l input-model model-in model-input "),
     NONE("the task is the first word: rankwood train, predict, eval, ...",
          " @l task @ skip-train rank "),
-    NONE("each line of data contains them: label qid:QUERY FEATURE:VALUE ...",
+    NONE("labels and query ids are in DATA: label qid:QUERY FEATURE:VALUE ...",
          " @l label group-id query-id header has-header @ target column-description cd delimiter"
          " docid eval-group ranking-group group-file query-file @lx group @x qid "),
     NONE("the command for cross-validation is rankwood cv DATA --folds K -o DIR",
@@ -269,9 +269,9 @@ static const struct rw_alias aliases[] = {
          " @l first-metric-only @ metric-to-stop @x disable-default-eval-metric "),
     NONE("a round is an improvement if the metric improves by more than 'early-stop-delta'",
          " @c od-pval od-type "),
-    NONE("the model always keeps its best round, unless 'early-stop' is 0",
+    NONE("with a validation set, the model keeps its best round, unless 'early-stop' is 0",
          " @c use-best-model best-model-min-trees @ save-best "),
-    NONE("only 'bins' controls binning",
+    NONE("'bins' limits the bins per feature; other options of binning are not supported",
          " @l min-data-in-bin bin-construct-sample-cnt subsample-for-bin max-bin-by-feature @"
          " sketch-eps sketch-ratio @c feature-border-type per-float-feature-quantization @x"
          " max-cached-hist-node "),
@@ -295,7 +295,7 @@ static const struct rw_alias aliases[] = {
          " @x process-type updater refresh-leaf @ refit decay-rate @l refit-decay-rate "),
     NONE("later rounds do not change earlier trees",
          " @c model-shrink-rate model-shrink-mode @ optimize meta-algo "),
-    NONE("a score always uses every tree",
+    NONE("prediction never stops early; 'trees' sets the number of trees",
          " @l pred-early-stop pred-early-stop-freq pred-early-stop-margin "),
     NONE("scores are raw sums of leaf values; 'predict --probability' maps them to probabilities",
          " @l predict-raw-score is-predict-raw-score predict-rawscore raw-score @ pred-margin"
@@ -322,7 +322,7 @@ static const struct rw_alias aliases[] = {
     NONE("unknown parameters are always errors", " @x validate-parameters "),
     NONE("'device' selects one GPU ('cuda:N') or all GPUs ('cuda:all')",
          " @l gpu-device-id-list @c device-config "),
-    NONE("scores always start with the first tree; 'trees' sets their number",
+    NONE("scores always start with the first tree; 'trees' sets the number of trees",
          " @l start-iteration-predict "),
     NONE("voting-parallel training and linear boosters are not supported",
          " @lx top-k @l topk @x feature-selector "),
@@ -365,7 +365,7 @@ static const struct rw_alias aliases[] = {
           " binary binary:logistic binary:logitraw reg:logistic logloss log-loss"
           " binary-crossentropy classification "),
     VALUE("objective", "logistic",
-          "a label is positive from 'relevant' on, otherwise negative; it is not a probability",
+          "labels are not probabilities: those of at least 'relevant' are positive, others not",
           " crossentropy cross-entropy xentropy cross-entropy-lambda xentlambda"
           " querycrossentropy "),
     VALUE("objective", NULL,

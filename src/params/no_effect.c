@@ -158,7 +158,7 @@ static int other_has(struct judging *j, const char *name, const char *wanted, in
 {
     const int other = rw_param_find(name);
     if (other < 0)
-        return rw_fail(j->ctx, RW_ERR_INTERNAL, "params.def: '%s %s' is no condition", name,
+        return rw_fail(j->ctx, RW_ERR_INTERNAL, "params.def: '%s %s' is not a condition", name,
                        wanted);
     RW_TRY(judge(j, other));
     const char *value = rw_params_get(j->params, name);
@@ -192,7 +192,7 @@ static int need_is_met(struct judging *j, int at, const char *name, int *is_met)
     if (n_known == 0 && strcmp(name, "objective") == 0)
         *is_met = objective_reads(j, at);
     else if (n_known == 0 && *name)
-        return rw_fail(j->ctx, RW_ERR_INTERNAL, "params.def: '%s' is no condition", name);
+        return rw_fail(j->ctx, RW_ERR_INTERNAL, "params.def: '%s' is not a condition", name);
     else if (n_known == 0)
         *is_met = 1;
     return RW_OK;

@@ -267,7 +267,8 @@ static int is_by_size(int at)
 
 void rw_params_choose(struct rw_params *params, uint32_t n_docs, uint32_t n_features)
 {
-    /* without ranking, hessians are counts, so newton would only be slower */
+    /* Objectives that fit labels always use mart: except for logistic, their hessians are document
+     * counts, so newton would only be slower. */
     const int is_large = rw_params_objective(params)->ranks && n_docs >= LARGE_DOCS;
     const int has_many = n_features >= MANY_FEATURES;
     if (params->split == RW_SPLIT_AUTO)
@@ -393,7 +394,8 @@ static int refuse(struct rw_ctx *ctx, const struct rw_param_row *row, const char
                    row->info.name, expected, value, hint);
 }
 
-/* Parses a number in the row's range; it must use the whole text [begin, end). */
+/* Parses the whole text from begin to end as a number. Returns 1 if this succeeds and the number is
+ * in the row's range. */
 static int number_within(const struct rw_param_row *row, const char *begin, const char *end,
                          double *number)
 {
@@ -638,7 +640,8 @@ static void cut_comment(char *line)
     }
 }
 
-/* Reads a line. is_seen: [RW_N_PARAMS] marks parameters that the file has already set. */
+/* Reads a line. Only `metric` may be set again: its metrics are added. is_seen: [RW_N_PARAMS] marks
+ * parameters that the file has already set. */
 static int read_line(struct rw_ctx *ctx, struct rw_params *params, char *line, uint8_t *is_seen)
 {
     cut_comment(line);
