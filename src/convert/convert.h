@@ -1,10 +1,9 @@
 /* Models in the formats of other programs.
  *
  * A consumer is a program that reads a format. An ensemble represents a model in a consumer's
- * terms, with the consumer's thresholds, comparison and column ids. Lowering a
- * model makes an ensemble by the consumer's rules (lower.c). Raising an ensemble makes a model
- * (ensemble.c). To verify an exported file, exchange.c compares the scores of its ensemble with the
- * model's. The
+ * terms, with the consumer's thresholds, comparison and column ids. Lowering a model makes an
+ * ensemble by the consumer's rules (lower.c). Raising an ensemble makes a model (ensemble.c). To
+ * verify an exported file, exchange.c compares the scores of its ensemble with the model's. The
  * source file of a format only prints and parses ensembles. It decides nothing about scores.
  *
  * To add a format, write convert/to_<name>.c, which defines rw_to_<name>, a struct rw_model_format.
@@ -213,7 +212,7 @@ struct rw_model_format {
     uint32_t most_category; /* highest category number */
     /* Appends the file to *put. Returns put->status. */
     int (*write)(const struct rw_ensemble *ensemble, struct rw_put *put);
-    /* Adds the trees of a file to source->out. Returns source->status. NULL: only the lowered
+    /* Reads a file into source->out, and returns source->status. NULL: only the lowered
      * ensemble can be verified, not the file. */
     int (*parse)(struct rw_source *source);
 };
@@ -319,7 +318,8 @@ const char *rw_ens_own_name(const struct rw_ensemble *ensemble,
                             const struct rw_model_format *format, uint32_t i);
 /* Raises an ensemble that rw_ensemble_check has checked: makes a model. base: as in struct
  * rw_lowering; path: for messages. Leaves and the base score are rounded to float; a note reports
- * how many changed. A base score that is not 0 becomes a first tree of one leaf. */
+ * how many changed. A base score that is not 0 becomes a first tree of one leaf, unless the
+ * consumer ignores base scores. */
 int rw_raise(struct rw_ctx *ctx, const struct rw_ensemble *ensemble,
              const struct rw_model_format *format, int base, const char *path,
              struct rw_model **out);
@@ -331,7 +331,7 @@ int64_t rw_column_feature(const struct rw_rules *rules, int base, uint32_t colum
 void rw_put_bytes(struct rw_put *put, const void *bytes, size_t n);
 void rw_put_text(struct rw_put *put, const char *text);
 void rw_put_release(struct rw_put *put);
-/* Appends formatted text, with these conversions:
+/* Appends formatted text, with these conversions, without further flags, widths or precisions:
  *   %s, %c, %d, %u, %zu and %x are as in printf.
  *   Use %1s for a JSON string. Invalid UTF-8 is refused (put->status).
  *   Use %-s for an XML attribute. U+FFFE and U+FFFF are refused.
@@ -391,8 +391,8 @@ int rw_source_no_memory(struct rw_source *source);
  * text: [n]. */
 int rw_is_number(const char *text, size_t n, double *out);
 
-/* Allocates an array in the ensemble's arena, for parsers. Returns the status, which the source
- * stores. */
+/* RW_READ_NEW allocates an array in the ensemble's arena, for parsers, and RW_READ_GROW grows one.
+ * Both return the status, which the source stores. */
 #define RW_READ_NEW(source, pointer, n) \
     rw_keep((source), RW_ARENA_NEW((source)->ctx, &(source)->out->arena, pointer, n))
 #define RW_READ_GROW(source, pointer, room, n) \
@@ -403,7 +403,7 @@ int rw_is_number(const char *text, size_t n, double *out);
  * is added, and NULL after a failure. */
 struct rw_ens_tree *rw_add_tree(struct rw_source *source, int32_t n_nodes);
 /* Turns the leaf at index `at` into a split with two zeroed leaves. Returns source->status, as do
- * the functions below that return int, except rw_by_number. */
+ * rw_set_columns, rw_add_name, rw_add_categories and rw_add_list. */
 int rw_add_split(struct rw_source *source, struct rw_ens_tree *tree, int32_t at);
 /* Makes room for the names and flags of n columns, at most RW_MAX_FEATURE + 2. */
 int rw_set_columns(struct rw_source *source, uint64_t n);

@@ -867,7 +867,7 @@ static int take_features(struct stumps *s)
 
 /* Adds stumps of categorical features: one category against all others, with missing values among
  * the others. If the training set has missing values, a second stump sends them with the category.
- * All workers call it. */
+ * All workers must call this function. */
 static int add_categories(struct stumps *s, const uint8_t *categorical,
                           const struct rw_categories *kept)
 {

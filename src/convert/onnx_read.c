@@ -581,7 +581,7 @@ static int by_key(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Sorts the lists of nodes by their keys [n_nodes]. */
+/* Sorts the lists of nodes by tree and id. key: [n_nodes] the sorted keys, written. */
 static void sort_nodes(struct making *m, struct key *key)
 {
     const size_t n = m->n_nodes;

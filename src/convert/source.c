@@ -1,5 +1,5 @@
 /* Functions that the parsers and writers of all formats share (convert.h): messages, trees, JSON,
- * UBJSON, XML, and formatted output. */
+ * UBJSON, XML, formatted output, and trees as nested text. */
 #include <expat.h>
 #include <pthread.h>
 #include <stdarg.h>

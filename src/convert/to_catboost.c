@@ -9,9 +9,9 @@
  * A float goes right if it is greater than the border. NaN is minus infinity (AsFalse), infinity
  * (AsTrue), or compared, which is false (AsIs, and without has_nans). This is a direction of the
  * entry, not of the node. A feature whose nodes disagree about NaN therefore becomes two entries
- * with one feature_index. Trees are "oblivious_trees" (a split for each level, the root's
- * is the last) or "trees" (nested nodes). Leaves are doubles. They are added in the order of the
- * trees, the sum is scaled, and the bias is added.
+ * with one feature_index. Trees are "oblivious_trees" (one split per level, with
+ * the root's last) or "trees" (nested nodes). Leaves are doubles. They are added in the order of
+ * the trees, the sum is scaled, and the bias is added.
  *
  * A category is identified by the hash of its word; features_info.cat_features_hash has the words.
  * It goes right if it equals the value. A split that lists several categories would need a chain of

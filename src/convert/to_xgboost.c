@@ -677,8 +677,8 @@ static int parse_body(struct rw_source *source)
 #define RW_XGBOOST_RULES .less = 1, .nan_by_node = 1, .listed_right = 1, .absent = RW_ABSENT_NAN
 /* XGBoost stores categories as floats, and refuses those from 2^24 on. */
 #define RW_XGBOOST_MOST_CATEGORY 16777215
-/* Consumers for verification: before 3.2, OpenSearch's plugin read absent features as 0; from 3.2
- * to 3.7, missing values went right at every split. */
+/* A consumer for verification, with two old behaviours of OpenSearch's plugin. Before 3.2, it
+ * read absent features as 0. From 3.2 to 3.7, missing values went right at every split. */
 #define RW_OPENSEARCH_OLD_NAME  "OpenSearch LTR before 3.8"
 #define RW_OPENSEARCH_OLD_RULES .less = 1
 

@@ -35,14 +35,14 @@
  * `p`: divided by k, even if the list is shorter.
  * `mrr`: 0 if the first relevant document is past the cutoff.
  * `err`: the reader stops with probability gain / (largest gain of the data set + 1).
- * `rbp`: the residual, what documents after the last one could add, is left out.
+ * `rbp`: the residual, which documents after the last one could add, is left out.
  * A query is empty if no document has a gain (ndcg, dcg, err) or is relevant (map, mrr, p,
  * recall, rbp). For all of these metrics alike, empty queries count 0 or 1 or are left out.
  * `rmse`, `logloss` (the losses): means over documents, independent of queries, so no query is
  * empty. logloss treats labels >= relevant as 1, and 1 / (1 + exp(-score)) as the probability.
- * Query weights multiply the values of queries, and in the losses those of all their
- * documents. Document weights multiply documents in the losses. In other metrics, a query has
- * the mean weight of its documents.
+ * Query weights multiply the values of queries, and in the losses the values of all documents of a
+ * query. Document weights multiply the values of documents in the losses. In other metrics, a query
+ * has the mean weight of its documents.
  * Averaged ties: every metric is the exact mean over all orders within groups of equal scores,
  * in closed form. err takes n x min(n, k) steps for a group of n.
  * Judgments and rankings in separate files (qrels and runs, io/side_files.c): a ranking may leave
@@ -146,7 +146,7 @@ struct rw_ranked_query {
     double max_gain; /* err: largest gain of the data set, or err_ceiling - 1 of a dialect */
 };
 
-/* Which metric GPU kernels compute. The field of this type is RW_METRIC_HOST for each HOST row of
+/* Which metric GPU kernels compute. rw_metric_kind.device is RW_METRIC_HOST for each HOST row of
  * metrics.def, and RW_METRIC_<name> for each DEVICE row. */
 enum rw_metric_device {
     RW_METRIC_HOST, /* computed by the host */

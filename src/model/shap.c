@@ -10,8 +10,8 @@
  * It removes a feature from a path by division, and its subtractions cancel in deep trees. Here the
  * weight of a leaf is an integral of products that are never negative. On the path to a leaf, let
  * z_j be the product, over the splits on feature j, of the share of the split's documents (by the
- * covers) that follow the path. Let o_j be 1 if the document itself
- * passes them, else 0. A leaf of value v gives to feature i
+ * covers) that follow the path. Let o_j be 1 if the explained document follows the path at all
+ * splits on feature j, else 0. A leaf of value v gives to feature i
  *
  *     v (o_i - z_i) integral over t in [0, 1] of the product over j != i of ((1 - t) z_j + t o_j).
  *
