@@ -34,10 +34,10 @@ struct rw_divided {
      * the document's position in the units of a range, or to UINT64_MAX if there is no such
      * document. If *query is NULL, the query of the document at `at` may be skipped, since it may
      * have begun before. If *query is an id, `at` is 0, and documents of this query at the start of
-     * the file are skipped: the previous file ended within it. If no document is found, *query is
-     * afterwards the id of the last query that was examined, or NULL if no query was examined. The
-     * caller passes it for the next file. The caller frees *query. Returns a negative status on
-     * failure. */
+     * the file are skipped, since the previous file may have ended within the query. If no document
+     * is found, *query is afterwards the id of the last query that was examined, or NULL if no
+     * query was examined. The caller passes it for the next file. The caller frees *query. Returns
+     * a negative status on failure. */
     int (*next_query)(struct rw_ctx *ctx, struct rw_input *input, uint64_t at, char **query,
                       uint64_t *place);
 };
@@ -83,12 +83,12 @@ struct rw_read_goal {
     /* With one worker, called when files turn out to be LETOR text with many documents, and before
      * such text from a pipe is stored in a temporary file. Returns 1 if the text must be binned
      * with `rule` while it is read. Its first call may open files that are needed only if text is
-     * binned. NULL: text is not binned. Several workers never call it: they bin LETOR text if
-     * `rule` is set. */
+     * binned. NULL: text is not binned. Several workers never call it: if `rule` is set and all
+     * files are LETOR text, they bin the text while it is read. */
     int (*bins_text)(struct rw_ctx *ctx, struct rw_read_goal *goal);
     const void *user;               /* for bins_text; borrowed */
-    struct rw_cache_values *values; /* receives the values of text that one worker bins; NULL: not
-                                       stored */
+    struct rw_cache_values *values; /* with one worker, receives the values of text that is
+                                       binned; NULL: not stored */
     rw_take_values_fn *take; /* receives the values, which are then dropped; requires `rule` NULL.
                                 NULL: not called */
     void *take_user;         /* argument of `take`; borrowed */

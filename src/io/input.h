@@ -58,7 +58,8 @@ size_t rw_input_peek(const struct rw_input *input, unsigned char *buffer, size_t
  * change afterwards. */
 struct rw_loaded {
     /* Input: bytes [left_out, left_out_end) of the file need not be kept in memory; they are read
-     * for the checksum. Output: the bytes that are not in memory, a part of that range. */
+     * for the checksum. Output: the bytes that are not in memory and must not be used, a
+     * part of that range. */
     size_t left_out, left_out_end;
     void *data; /* [n_bytes] to be freed by munmap(data, n_bytes) */
     size_t n_bytes;

@@ -1,6 +1,8 @@
 /* Reads files as one data set with values or codes (rw_files_read), or passes documents on, some
  * chunks of text or a whole cache at a time, and scores them (rw_dataset_read_each). Also
- * recognises the formats of files, and has the source of LETOR text (rw_text_codes). */
+ * recognises the formats of files, and has the source of LETOR text (rw_text_codes). A goal
+ * (rw_read_goal) states how values are used; a builder (rw_builder) has the documents of one chunk
+ * or file. */
 #include "io/data_format.h"
 
 #include <strings.h>

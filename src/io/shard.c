@@ -39,7 +39,7 @@ int rw_shard_check_path(struct rw_ctx *ctx, const char *path)
                    rw_n_workers(ctx));
 }
 
-/* Examines the i-th file. */
+/* Examines the i-th file, and updates `survey` and `part`. */
 static int look_at(struct survey *survey, int i, struct rw_shard *part)
 {
     struct file *file = &survey->file[i];

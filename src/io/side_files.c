@@ -177,8 +177,7 @@ static int read_line(struct rw_ctx *ctx, const struct rw_line_reader *lines,
 }
 
 /* Reads the numbers of lines first .. first + most - 1, counted from 0. Blank lines at the end of
- * the file do not count. all: 1: then advances to the last line, so lines->number is their total.
- */
+ * the file do not count. all: 1: advances to the last line, so lines->number counts all lines. */
 static int read_numbers(struct rw_ctx *ctx, struct rw_line_reader *lines,
                         const struct rw_side_column *kind, uint64_t first, uint64_t most, int all,
                         struct numbers *numbers)

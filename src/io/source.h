@@ -84,12 +84,12 @@ struct rw_read_goal;
 /* Reads files like rw_dataset_read, but bins them by goal->rule while reading. The bins are those
  * of rw_bins_make_training. `out` must be empty. chunk_bytes: most bytes per chunk of text.
  *
- * If `part` is NULL, `out` is filled only under two conditions. The files can be read several times
- * and look like LETOR text with more documents than rw_cut_sample_docs. Then goal->bins_text, which
- * is called, returns 1. If goal->values is set, the values are written to it; if that is
- * impossible, `out` stays empty. Fails only with RW_ERR_MEMORY, RW_ERR_DATA (a file changed) or
- * RW_ERR_INTERRUPTED. After any other error, such as an invalid line, `out` stays empty and the
- * result is RW_OK; the caller then reads the files as a whole, which reports the first error.
+ * If `part` is NULL, `out` is filled only if the files can be read several times and look like
+ * LETOR text with more documents than rw_cut_sample_docs, and if goal->bins_text then returns 1. If
+ * goal->values is set, the values are written to it; if that is impossible, `out` stays empty.
+ * Fails only with RW_ERR_MEMORY, RW_ERR_DATA (a file changed) or RW_ERR_INTERRUPTED. After any
+ * other error, such as an invalid line, `out` stays empty and the result is RW_OK; the caller then
+ * reads the files as a whole, which reports the first error.
  *
  * Otherwise `part` is the worker's shard of the files, which must be LETOR text. The text is binned
  * whatever the number of documents, goal->values is not used, errors are reported, and all workers

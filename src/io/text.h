@@ -131,7 +131,7 @@ struct rw_text_chunk {
                          unless an earlier line is wrong */
     struct rw_text_location error_location;
     char error[512];
-    struct rw_recognised kind; /* kind of the file, if the first document is an invalid line */
+    struct rw_recognised kind; /* kind of the file; set if the chunk's first document is invalid */
 };
 void rw_text_chunk_release(struct rw_text_chunk *chunk);
 /* Ends the chunk at the current line, because memory is short or there are too many documents.
@@ -245,8 +245,9 @@ struct rw_text {
 };
 
 enum { RW_TEXT_CHUNK_BYTES = 1 << 20 };
-/* Returns the chunk size in bytes, at most `most`. A thread's memory grows with its chunk. Many
- * threads thus get smaller chunks, and together need little more memory than a few threads. */
+/* Returns the chunk size in bytes: `most`, or less with more than 4 threads, but not below 64 KiB.
+ * A thread's memory grows with its chunk, so up to that limit many threads together need little
+ * more memory than 4 threads. */
 size_t rw_text_chunk_bytes(const struct rw_ctx *ctx, size_t most);
 /* Opens text. `input` and `range` must exist until close, and nothing may have been read from
  * `input`. range: NULL, or bytes of a plain file (data_format.h); its n_lines is written. `seen` is
