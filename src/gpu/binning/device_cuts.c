@@ -36,7 +36,7 @@ static size_t entries_bytes(const struct entries *entries)
     return row_bytes(entries) + (size_t)entries->n * entries->bytes;
 }
 
-/* Sends one chunk: the document numbers, if the entries are listed, then the data. */
+/* Sends one chunk, with all entries: their documents if `row` is set, then the data. */
 static int send(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe, const struct entries *entries,
                 rw_transfer_use_fn use, void *user, const void *note)
 {
@@ -65,7 +65,8 @@ static struct entries code_entries(const struct rw_bins *bins, uint32_t f)
     return (struct entries){codes->row, codes->code, codes->n, bytes};
 }
 
-/* Returns the bytes of the largest column or, if there are codes, of the largest feature. */
+/* Returns the bytes of the largest column, or, if `codes` is set, of the largest feature's codes.
+ */
 static size_t most_bytes(const struct rw_dataset *dataset, const struct rw_bins *codes)
 {
     const uint32_t n = codes ? codes->cuts->n_features : dataset->n_columns;

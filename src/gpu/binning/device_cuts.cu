@@ -1,15 +1,17 @@
 /* Finds the boundaries of columns, and makes codes, from raw values.
  *
  * See device_cuts.h. The rules are those of binning/bins.h: ranks over sampled values, true
- * neighbours over all values. Values are compared as integer keys (base/bits.h).
+ * neighbours over all values. A rank is an index floor(k n / bins) in the sorted sample, for k = 1
+ * to bins - 1. Values are compared as integer keys (base/bits.h).
  *
  * Shapes: a column's keys [n_docs], dense even if the column was not; sorted keys [n_docs]; sorted
  * keys of the sample [n_sample], and its distinct ones; struct rw_cut_intervals. Codes [n_docs] of
  * 16 bits, then in the elements of a tile or the words of a column.
  *
- * Decomposition: a thread per value or document. CUB sorts and selects. One block with a thread per
- * rank finds the boundaries. Ranks form runs of equal values. The first rank of a run gives the
- * run's value, further ones the value after it, and duplicates are removed. */
+ * Decomposition: a thread per value or document. CUB (a library of the CUDA toolkit) sorts and
+ * selects. One block with a thread per rank finds the boundaries. Ranks form runs of equal values.
+ * The first rank of a run gives a boundary at the run's value, each further rank one at the next
+ * larger value, and duplicates are removed. */
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
@@ -36,8 +38,8 @@ __global__ void __launch_bounds__(THREADS) fill_kernel(T rest, uint32_t n_docs, 
         d_to[i] = rest;
 }
 
+/* Writes `rest` for all documents if some of them may have no entry. */
 template <typename T>
-/* Writes `rest` for all documents if some of them have no entry. */
 static void fill_rest(const struct rw_cuda_entries *entries, uint32_t rest, T *d_to,
                       cudaStream_t stream)
 {
@@ -79,8 +81,8 @@ struct cut_sorted {
     uint32_t n_docs, n_sample, bins;
 };
 
-/* Returns the boundary that rank number k gives, 1 <= k < bins; 0 if it gives no boundary. n:
- * number of sampled values that are not missing. */
+/* Returns the key of the boundary that rank number k gives, 1 <= k < bins; 0 if it gives no
+ * boundary. n: number of sampled values that are not missing. */
 __device__ __forceinline__ uint32_t bound_of_rank(const struct cut_sorted &s, uint32_t n,
                                                   uint32_t k)
 {
@@ -254,8 +256,8 @@ extern "C" int rw_cuda_code(const struct rw_cuda_code_job *job, void *stream)
                        THREADS, stream, *job);
 }
 
-/* Writes one feature's codes into a tile. Two codes of 4 bits share a byte, and their features may
- * be written at the same time, so these use atomics. */
+/* Writes one feature's codes into a tile. Two codes of 4 bits share a byte, and both features may
+ * be written at the same time, so codes of 4 bits are written by atomics. */
 __global__ void __launch_bounds__(THREADS)
     code_tile_kernel(const uint16_t *d_code, uint32_t n_docs, int bits, uint32_t lanes,
                      uint32_t lane, uint32_t shift, void *d_word)

@@ -4,8 +4,8 @@
  * categories.
  *
  * Finding boundaries is sorting and searching. A column's values are sorted; ranks, true neighbours
- * and counts are positions in the sorted column. Codes are found by binary search over the cuts,
- * and counted in a histogram per block. */
+ * and counts are positions in the sorted column. Codes are found by binary search over the
+ * thresholds, and counted in a histogram per block. */
 #pragma once
 
 #include "binning/bins.h"
@@ -16,35 +16,39 @@
 extern "C" {
 #endif
 
-/* Makes the same cuts as rw_cuts_make, byte for byte. Its device memory is rw_cuda_cuts_bytes. */
+/* Makes the cuts that rw_cuts_make makes, byte for byte. It needs rw_cuda_cuts_bytes of temporary
+ * device memory. */
 int rw_cuda_cuts_make(const struct rw_device *device, const struct rw_dataset *dataset,
                       const struct rw_cut_rule *rule, struct rw_cuts **out);
 
+/* The input of rw_cuda_bins_make. */
 struct rw_cuda_coding {
     const struct rw_dataset *dataset;
     const struct rw_cuts *cuts;
     int absent_missing; /* as in struct rw_cut_rule */
     struct rw_hist_matrix_spec matrix;
     const uint32_t *feature; /* [matrix.n_features] indices into `cuts` */
-    /* NULL: codes are made from values. Otherwise from these codes under the same cuts, which have
-     * fewer bytes to send. The cuts' feature f has the codes of feature code_of[f]. */
+    /* Existing codes that were made with the boundaries of `cuts`; they have fewer bytes to send
+     * than values. Feature f of `cuts` has the codes of feature code_of[f]. NULL: codes are made
+     * from values. */
     const struct rw_bins *codes;
     const uint32_t *code_of;
 };
-/* Makes the codes that rw_bins_make makes, on the device. Free them with rw_hist_matrix_free.
+/* Makes the codes that rw_bins_make makes, on the device. Free *out with rw_hist_matrix_free.
  * counts: NULL, or [matrix.n_features][matrix.n_bins], written: documents of each code. */
 int rw_cuda_bins_make(const struct rw_device *device, const struct rw_cuda_coding *coding,
                       uint64_t *counts, struct rw_hist_matrix **out);
 
-/* Return the largest temporary device memory, in bytes, of rw_cuda_cuts_make and rw_cuda_bins_make.
- * The latter needs the matrix, too. */
+/* Return the largest temporary device memory, in bytes, of rw_cuda_cuts_make and of
+ * rw_cuda_bins_make. The matrix that rw_cuda_bins_make returns is not included. */
 uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins);
 uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding);
 
 /* ---- Launchers (device_cuts.cu); each returns a cudaError_t. `stream` is a cudaStream_t. ---- */
 
-/* A column's values or codes as they were sent. d_data: [n], of the documents d_row: [n], or of all
- * n_docs documents if d_row is NULL. Both may be NULL if n is 0. */
+/* A column's entries as they were sent: values or codes, of all documents or of listed ones.
+ * d_data: [n] values or codes. d_row: [n] their documents; NULL: all n_docs documents in order.
+ * Both may be NULL if n is 0. */
 struct rw_cuda_entries {
     const void *d_data;
     const uint32_t *d_row;
@@ -72,7 +76,7 @@ struct rw_cuda_code_job {
     uint32_t n_cuts;
     const float
         *d_cut; /* of values: [n_cuts] thresholds above the value bins, at most RW_MAX_BINS */
-    struct rw_special_codes special; /* `absent` is also that of documents that are not listed */
+    struct rw_special_codes special; /* documents that are not listed have the code `absent` */
     uint16_t *d_code;                /* [n_docs] written */
 };
 /* Writes job->d_code. */

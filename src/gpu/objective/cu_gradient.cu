@@ -5,9 +5,10 @@
  * Shapes: all arrays are [n_docs].
  *
  * Decomposition: a grid strides over the documents twice. The first pass finds the largest
- * magnitudes by their bits, since doubles of 0 or more are ordered like these. The second pass
+ * magnitudes by their bits, since doubles of 0 or more are ordered like their bits. The second pass
  * makes the integers. It computes the gradients again, which is cheaper than storing them. Fixed
- * point needs one pass only. */
+ * point needs one pass only. For any objective, pair_largest_kernel<false> finds the largest
+ * magnitudes of finished integers again (rw_cuda_lambdas_largest). */
 #include "gpu/objective/lambda_cuda.h"
 #include "gpu/objective/lambda_block.cuh"
 #include "tree/numbers.h"

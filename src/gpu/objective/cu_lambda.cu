@@ -2,20 +2,21 @@
  * same inline functions, or by those of lambda_bounded.h, and added as integers, so the order does
  * not matter.
  *
- * Shapes: rw_lambda_args in lambda_cuda.h. A document's slot is its rank by falling gain, which
+ * Shapes: rw_lambda_args in lambda_cuda.h. A document's slot is its index by falling gain, which
  * never changes. For each tree the documents get places: first the upper documents (positions under
- * the truncation) by slot, then the others by slot. A run is the upper documents of one gain. Their
- * partners are at the places after the run, except a hole: the other documents of the same gain. So
- * no thread sees a pair of equal gains or sees a pair twice, and the places decide which document
- * has the larger gain.
+ * the truncation) by slot, then the others by slot. In this file, a run of documents is the upper
+ * documents of one gain. Their partners are at the places after the run, except a hole: the other
+ * documents of that gain. So no thread sees a pair of equal gains or sees a pair twice, and the
+ * places decide which document has the larger gain.
  *
- * Decomposition: a block per query of over 256 documents, else a warp per query. Blocks, warps, and
- * warps with queries of up to 128 documents have separate launches, which differ in shared memory.
- * Run by run, a thread has one other document, or SLOTS if the query is bounded (lambda_bounded.h).
- * It keeps their sums in registers, and adds all upper documents of the run in turn. The upper
- * document's sum is added over the warp. Shared memory per document: score and discount, lambda,
- * hessian, slot, the end of a gain, and two numbers to find its place. Queries with very many pairs
- * are spread over blocks, as described below. */
+ * Decomposition: a block per query of over RW_LAMBDA_WARP_DOCS documents, else a warp per query.
+ * There are three launches, which differ in shared memory: blocks, warps, and warps with queries of
+ * up to RW_LAMBDA_NARROW_DOCS documents. Run by run, a thread has one partner, or SLOTS partners if
+ * the query is bounded (lambda_bounded.h). It keeps the partners' sums in registers, and adds their
+ * pairs with each upper document of the run in turn. The sums of an upper document are added over
+ * the warp. Shared memory per document: score and discount, lambda, hessian, slot, the end of a
+ * gain, and two numbers to find the document's place. Spread queries have kernels of their own, in
+ * the last part. */
 #include "gpu/objective/lambda_cuda.h"
 #include "gpu/objective/lambda_block.cuh"
 #include "gpu/objective/lambda_bounded.h"
@@ -191,15 +192,16 @@ __device__ __forceinline__ void lambda_find_run(const struct lambda_query &query
     run.hole_docs = below - above - (run.end - run.begin);
 }
 
-/* Returns the number of documents that have a pair with each document of the run. */
+/* Returns the number of partners: documents that have a pair with each upper document of the run.
+ */
 __device__ __forceinline__ uint32_t lambda_others(const struct lambda_query &query,
                                                   const struct lambda_run &run)
 {
     return query.n - run.end - run.hole_docs;
 }
 
-/* Returns the place of a lane's k-th document, which is number base + 32 * warps * k + lane of
- * these. The result is query.n or more past the end. */
+/* Returns the place of a lane's k-th partner, which is partner number base + 32 * warps * k + lane
+ * of the run. The result is query.n or more if there is no such partner. */
 template <bool BLOCK>
 __device__ __forceinline__ uint32_t lambda_own_place(const struct lambda_run &run, uint32_t base,
                                                      int k)
@@ -208,16 +210,17 @@ __device__ __forceinline__ uint32_t lambda_own_place(const struct lambda_run &ru
     return place < run.hole ? place : place + run.hole_docs;
 }
 
-/* Returns true if the gain of the document at a place is larger than that of the run. It must not
- * be equal. */
+/* Returns true if the gain of the document at a place is larger than that of the run. The two gains
+ * must not be equal. */
 __device__ __forceinline__ bool lambda_is_above(const struct lambda_query &query,
                                                 const struct lambda_run &run, uint32_t place)
 {
     return place >= query.n_top && place < run.hole;
 }
 
-/* Adds all pairs between the run's upper documents and the document of the thread. The sum of the
- * pairs' lambdas, each that of the document with the larger gain, is added to hi and lo. */
+/* Adds all pairs between the run's upper documents and the thread's partner. The sum of the pairs'
+ * lambdas, each that of the document with the larger gain, is added to hi and lo, two sums as in
+ * struct rw_sum. */
 template <bool BLOCK>
 __device__ __forceinline__ void lambda_add_pairs(const struct lambda_query &query, float sigma,
                                                  const double *d_gain, const struct lambda_run &run,
@@ -260,7 +263,7 @@ struct lambda_bounded {
     float sigma;
 };
 
-/* A document of the thread. */
+/* A partner of the thread, and its sums. */
 struct bounded_own {
     struct lambda_item item;
     float gain_diff, toward;                 /* as in rw_bounded_pair_of */
@@ -292,8 +295,8 @@ __device__ __forceinline__ void bounded_take(const struct lambda_query &query, f
     bounded_keep(own);
 }
 
-/* Adds the pairs of one upper document with the lane's K documents to their sums, and to the upper
- * document's sums, which include biases. */
+/* Adds the pairs of one upper document with the lane's K partners to the partners' sums, and to the
+ * upper document's sums `lambda` and `hessian`. All of these include biases. */
 template <int K>
 __device__ __forceinline__ void
 bounded_pairs(const struct lambda_bounded &bounded, const struct lambda_item &upper,
@@ -563,8 +566,8 @@ extern "C" int rw_cuda_lambda_prepare(void)
     return cudaSuccess;
 }
 
-/* Launches the queries of blocks, then those of warps, wide ones first. They compute the final
- * integers from scores and order. */
+/* Launches the queries of blocks, then those of warps, with those of up to RW_LAMBDA_NARROW_DOCS
+ * documents last. The kernels compute the final integers from scores and order. */
 static int launch_queries(const struct rw_lambda_args *args, cudaStream_t stream)
 {
     const uint32_t end = args->n_block + args->n_warp, narrow = end - args->n_narrow;
@@ -596,15 +599,16 @@ static int launch_queries(const struct rw_lambda_args *args, cudaStream_t stream
  * identical to those of rw_lambda_query. Gains are in input order.
  *
  * Decomposition: lambda_begin_kernel clears the sums. In lambda_spread_kernel, a block has a job
- * (struct rw_lambda_job): 512 documents, by position, and some of the upper ones. It adds their
- * pairs to device memory. lambda_end_kernel finishes, with a thread per document. */
+ * (struct rw_lambda_job): up to RW_LAMBDA_SPREAD_LOWS documents, by position, and some of the upper
+ * ones. It adds their pairs to the sums in device memory. lambda_end_kernel makes the final
+ * integers from the sums, with a thread per document. */
 enum { SPREAD_SLOTS = RW_TUNE_LAMBDA_SPREAD_SLOTS, BEGIN_THREADS = 256 };
 
 static_assert(RW_LAMBDA_SPREAD_LOWS == THREADS * SPREAD_SLOTS, "as jobs are listed");
 static_assert((int)RW_LAMBDA_TILE_DOCS == (int)BEGIN_THREADS, "a thread per document");
 
-/* Clears the sums of spread queries. The block after the last tile begins d_info, for queries of
- * any kind, and clears d_total. */
+/* Clears the sums of spread queries. The block after the last tile clears d_total, and initialises
+ * d_info for a run of LambdaRank, whether it has spread queries or not. */
 __global__ void lambda_begin_kernel(const __grid_constant__ struct rw_lambda_args a)
 {
     if (blockIdx.x < a.n_tiles) {

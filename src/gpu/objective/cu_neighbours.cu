@@ -5,13 +5,14 @@
  * Array shapes are documented at struct rw_neighbours_args in lambda_cuda.h.
  *
  * Decomposition: a block per query finds the best score. A thread per document computes its power
- * (exp of its score minus the best, rw_softmax_power) and its key in each ranking. cu_rank.cu sorts
- * the keys. For pairs, a warp per query takes 32 positions at a time, one per lane. A lane adds its
- * document's pairs with the neighbours above and below to the document's sums. So each pair is
- * computed twice, but each sum belongs to one lane and needs no atomics. The state above a position
- * (objective/neighbours.h) is computed from the top down, one position after another, as on the
- * host; every lane computes the states of all 32 positions. If deltas do not depend on the
- * documents above, LARGE_WARPS warps share a large query's positions. */
+ * (exp of its score minus the best, rw_softmax_power) and its key (the power with noise, by which
+ * it is ranked) in each ranking. cu_rank.cu sorts the keys. For pairs, a warp per query takes 32
+ * positions at a time, one per lane. A lane adds its document's pairs with the neighbours above and
+ * below to the document's sums. So each pair is computed twice, but each sum belongs to one lane
+ * and needs no atomics. The state above a position (objective/neighbours.h) is computed from the
+ * top down, one position after another, as on the host; every lane computes the states of all 32
+ * positions. If deltas do not depend on the documents above, LARGE_WARPS warps share a large
+ * query's positions. */
 #include "gpu/device/kernel.cuh"
 #include "gpu/objective/lambda_cuda.h"
 #include "gpu/objective/lambda_block.cuh"
@@ -78,8 +79,8 @@ __global__ void __launch_bounds__(DOC_THREADS)
 
 /* ---- Pairs ---- */
 
-/* Two states of objective/neighbours.h. own: above the lane's position. before: above the preceding
- * position. */
+/* Two states of objective/neighbours.h, which sum up the documents above a position. own: of the
+ * lane's position. before: of the preceding position. */
 struct neighbours_above {
     double own, before;
 };

@@ -1,4 +1,4 @@
-/* Functions for kernels of lambdas: sums over a warp, atomics, and one pair of LambdaRank. */
+/* Functions for the kernels of gradients: sums over a warp, atomics, and one pair of LambdaRank. */
 #pragma once
 
 #include <stdint.h>
@@ -33,8 +33,8 @@ __device__ __forceinline__ void lambda_shared_add(unsigned long long *sum, long 
         atomicAdd(&word[1], high);
 }
 
-/* Raises *largest to the largest value of a whole warp. Most warps find it large enough. Every lane
- * calls it. */
+/* Raises *largest to the largest value v of a whole warp. Most warps find *largest large enough,
+ * and need no atomic. Every lane calls this function. */
 __device__ __forceinline__ void lambda_raise(uint64_t *largest, uint64_t v)
 {
     const uint32_t high = (uint32_t)(v >> 32), most = rw_warp_max(high);
@@ -54,7 +54,8 @@ struct alignas(16) lambda_item { /* loaded at once */
     double score, discount;
 };
 
-/* A query and its documents. cu_lambda.cu explains slots, positions and places. */
+/* A query and its documents, in shared memory. cu_lambda.cu explains slots and places, and
+ * lambda_cuda.h positions. */
 struct lambda_query {
     uint32_t first, n, n_top;             /* first document, documents, upper documents */
     float ideal, scale;                   /* ideal DCG; 2^(RW_LAMBDA_EXPONENT - shift) */

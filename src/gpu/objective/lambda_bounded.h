@@ -1,9 +1,10 @@
 /* Computes pairs as objective/lambda.h does, in fewer instructions and without a branch, for
  * queries whose numbers are bounded. The integers are identical.
  *
- * A query is bounded (rw_bounded_rule, rw_bounded_scores) under these conditions. sigma is in
- * [2^-20, 1.25]. Gains are in [0, 2^31] and differ by at least 2^-40. There are at most 2,048
- * documents. Scores are within 2^20 and within 40 / sigma of one another. Then no operation
+ * A query is bounded under these conditions. sigma is in [2^-20, 1.25] (rw_bounded_rule). Gains are
+ * in [0, 2^31], and unequal ones differ by at least 2^-40 (order_query in lambda_cuda.c). There are
+ * at most 2,048 documents (blocks and warps have fewer). Scores are within 2^20 and within
+ * 40 / sigma of one another (rw_bounded_scores). Under these conditions no operation
  * overflows or comes near the denormal numbers. exp needs no clamp, and a unit is 2^-40. A pair's
  * lambda and hessian are under 64, because delta <= 1 / 0.01 (the ideal DCG is at least the largest
  * gain) and rho / (0.01 + |s|) <= 50 for such a sigma.
@@ -39,7 +40,9 @@ struct rw_bounded_query {
     float near, slope;           /* the divisor of delta is near + slope |score_diff| */
 };
 
-/* An integer in two parts: high x 2^23 + low, without the biases below, modulo 2^32. */
+/* An integer in two parts: (high - RW_BOUNDED_HIGH_BIAS) x 2^23 + (low - RW_BOUNDED_LOW_BIAS). In a
+ * sum of n integers, each part has n times its bias until that is subtracted. Parts are modulo
+ * 2^32. */
 struct rw_bounded_parts {
     uint32_t high, low;
 };
@@ -100,8 +103,8 @@ RW_HD float rw_bounded_high(float v)
 #endif
 }
 
-/* Returns the integer nearest to v, ties to even. v must be in [0, 2^46). Both parts are 0 to 2^23.
- */
+/* Returns the integer nearest to v, ties to even. v must be in [0, 2^46). Each part is its bias
+ * plus 0 to 2^23. */
 RW_HD struct rw_bounded_parts rw_bounded_round(float v)
 {
     struct rw_bounded_parts parts;

@@ -1,5 +1,6 @@
-/* Makes the tables of an objective on the device, and starts its kernels. The table `objectives`
- * has two functions for each kind of objective: `load` and `run`. */
+/* Makes the tables of an objective on the device, and starts the objective's kernels. The table
+ * `objectives` has two functions for each kind of objective: `load` and `run`. lambda_cuda.h
+ * defines upper documents, spread queries, jobs and tiles. */
 #include "gpu/objective/lambda_cuda.h"
 
 #include <string.h>
@@ -21,8 +22,7 @@ struct rw_cuda_lambda {
     void *largest_user;
 };
 
-/* Makes the lists of LambdaRank's work: the inputs and the lists. `args` has the lengths of the
- * lists. */
+/* Inputs and outputs of list_work, which lists LambdaRank's work. */
 struct work {
     struct rw_ctx *ctx;
     struct rw_arena *arena; /* owns the lists */
@@ -47,15 +47,17 @@ static uint32_t tops_of(const struct work *work, uint32_t n)
     return work->truncation && work->truncation < n ? work->truncation : n;
 }
 
-/* Returns 1 if queries of n documents are spread over blocks. All larger queries are, too. */
+/* Returns 1 if queries of n documents are spread over blocks. Queries of more documents are spread,
+ * too. */
 static int is_spread(const struct work *work, uint32_t n)
 {
     return n > RW_LAMBDA_BLOCK_DOCS ||
            (n > RW_LAMBDA_WARP_DOCS && (uint64_t)n * tops_of(work, n) > RW_TUNE_LAMBDA_MOST_VISITS);
 }
 
-/* Adds a spread query's tiles and jobs. The documents of a job include one after its first upper
- * document, so that it has at least one pair. A query without an ideal DCG has no jobs. */
+/* Adds a spread query's tiles and jobs. The documents of a job include one after the job's first
+ * upper document, so that the job has at least one pair. A query with an ideal DCG of 0 has no
+ * jobs. */
 static int add_spread(struct work *work, uint32_t q, uint32_t n)
 {
     struct rw_lambda_args *args = work->args;
@@ -128,7 +130,8 @@ struct order_job {
     int n_wild;     /* queries of blocks or warps whose gains are not bounded */
 };
 
-/* Sorts a query by gain. Returns 1 if its gains are bounded, or if that does not matter. */
+/* Sorts a query by gain, unless it is spread. Returns 1 if its gains are bounded, or if it is
+ * spread. */
 static int order_query(const struct order_job *job, uint32_t q)
 {
     uint32_t order[RW_LAMBDA_BLOCK_DOCS];
@@ -226,7 +229,7 @@ static int load_lambdas(struct rw_cuda_lambda *lambda, const struct rw_engine_ru
     return RW_OK;
 }
 
-/* Replaces the numbers by their largest values over all workers. */
+/* Replaces each number by its largest value over all workers. */
 static int share(const struct rw_cuda_lambda *lambda, uint64_t *d_numbers, uint32_t n)
 {
     return lambda->largest ? lambda->largest(lambda->largest_user, d_numbers, n) : RW_OK;

@@ -1,11 +1,12 @@
 /* Gradients of the training set on the device: LambdaRank's, YetiRank's, residuals and user
- * gradients. The integers before quantisation are identical to those of rw_host_begin_tree.
+ * gradients. The integers before quantisation are identical to those of rw_host_begin_tree. A run
+ * computes the gradients of one tree.
  *
  * The object holds the data that does not change during a training: offsets, gains, ideal DCGs,
  * weights, discounts, and the lists of work. The host makes all of it at load, with the functions
  * of the host's engines. A run allocates nothing. With one worker it does not wait either, and may
- * be captured into a graph and run again. With many workers rw_cuda_lambda_share may make it wait.
- */
+ * be captured into a CUDA graph and run again. With many workers, the function that
+ * rw_cuda_lambda_share has set may make it wait. */
 #pragma once
 
 #include "gpu/device/tuning.h"
@@ -33,8 +34,8 @@ struct rw_cuda_lambda_info {
 /* The inputs and outputs of a run. Pointers are to device memory. */
 struct rw_cuda_lambda_run {
     const double *d_scores; /* [n_docs] finite; not read for user gradients */
-    /* [n_docs] not 0: in the sample. For LambdaRank and YetiRank it is the same for all documents
-     * of a query. NULL: all are. */
+    /* [n_docs] not 0: the document is in the sample. In a run of LambdaRank or YetiRank, all
+     * documents of a query must have equal values. NULL: all are in the sample. */
     const uint8_t *d_sampled;
     struct rw_lambda_pair *d_pair;      /* [n_docs] written for sampled documents, in fixed point */
     struct rw_cuda_lambda_info *d_info; /* written */
@@ -42,8 +43,8 @@ struct rw_cuda_lambda_run {
 
 /* Makes the tables of an objective. gains: [n_docs], or NULL if the objective does not rank. Keeps
  * no reference to rules, dataset or gains. Waits for its copies, which use the device's stream.
- * Fails with RW_ERR_DATA as the objective's check does. device NULL: only counts the bytes of the
- * tables; gains may be NULL. */
+ * Fails with RW_ERR_DATA if the objective's check of the data fails (rw_objective_check). device
+ * NULL: only counts the bytes of the tables, without that check; gains may be NULL. */
 int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
                        const struct rw_engine_rules *rules, const struct rw_dataset *dataset,
                        const double *gains, struct rw_cuda_lambda **out);
@@ -52,28 +53,28 @@ void rw_cuda_lambda_free(struct rw_cuda_lambda *lambda); /* accepts NULL */
 uint64_t rw_cuda_lambda_bytes(const struct rw_cuda_lambda *lambda);
 RW_SCOPED_BY(rw_cuda_lambda_free)
 
-/* Sets the user gradients of the next runs, for training without an objective. Call it before the
- * first run. gradients, hessians: [n_docs] on the host. By default they are doubles without
- * document weights. With is_fixed they are int64_t in fixed point, below 2^62 in magnitude, and
- * include the weights. Waits for the copy.
- */
+/* Sets the user gradients of the next runs, for training without an objective. Must be called
+ * before the first run. gradients, hessians: [n_docs] on the host. is_fixed 0: they are doubles
+ * without document weights. 1: they are int64_t in fixed point, below 2^62 in magnitude, and
+ * include the weights. Waits for the copy. */
 int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *gradients,
                                  const void *hessians, int is_fixed);
 
-/* Must be called before a run of RW_OBJECTIVE_NEIGHBOURS. tree: the tree for which it draws.
- * first_doc: the number of documents that earlier workers have. */
+/* Must be called before each run of RW_OBJECTIVE_NEIGHBOURS (YetiRank). tree: the number of the
+ * tree for which the run draws random numbers. first_doc: the number of documents that the workers
+ * before this one have. */
 void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint32_t first_doc);
 
 /* Enqueues one tree's gradients on `stream`, a cudaStream_t. An object has one run at a time,
  * because it has only one scratch memory. Returns RW_OK, or a negative status if a launch or, with
- * many workers, `largest` fails. */
+ * many workers, `largest` (rw_cuda_lambda_share) fails. */
 int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
                         void *stream);
-/* Finds largest_lambda and largest_hessian of d_info again. For use after a run for whole queries,
- * when fewer documents are in the sample: those with d_sampled not 0. */
+/* Finds largest_lambda and largest_hessian of d_info again, over the documents with d_sampled not
+ * 0. For use after a run for whole queries if only some of their documents are in the sample. */
 int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
                             void *stream);
-/* Replaces n numbers on the device by the largest ones over all workers. */
+/* Replaces each of n numbers on the device by the largest one over all workers. */
 typedef int (*rw_cuda_largest_fn)(void *user, uint64_t *d_numbers, uint32_t n);
 /* With many workers: sets the function that runs call. NULL, the initial value: one worker. */
 void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn largest, void *user);
@@ -82,20 +83,20 @@ void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn larg
  *
  * All pointers are to device memory. Launchers return a cudaError_t.
  *
- * The upper documents of a query are those at positions under the truncation. A pair has an upper
- * document and one at a later position. A spread query has so many documents or pairs that several
- * blocks share it. */
+ * A position is a document's index in its query by falling score. The upper documents of a query
+ * are those at positions under the truncation. A pair has an upper document and one at a later
+ * position. A spread query has so many documents or pairs that several blocks share it. */
 enum {
     RW_LAMBDA_WARP_DOCS = 256, /* a warp computes a query of up to this number of documents */
-    /* Up to this number, warps have a separate launch, with less shared memory. */
+    /* Warps with queries of up to this number have a separate launch, with less shared memory. */
     RW_LAMBDA_NARROW_DOCS = 128,
-    /* A block computes a larger query of up to this number, unless documents x upper documents are
-     * over RW_TUNE_LAMBDA_MOST_VISITS. It fits into 64 KB of shared memory, which compute
-     * capability 7.5 has. */
+    /* A block computes a larger query of up to this number, unless its documents times its upper
+     * documents are over RW_TUNE_LAMBDA_MOST_VISITS. This number fits into 64 KB of shared memory,
+     * which compute capability 7.5 has. */
     RW_LAMBDA_BLOCK_DOCS = 1536,
     /* The following are for spread queries. */
     RW_LAMBDA_SPREAD_TOPS = 128, /* upper documents that a block holds at once */
-    RW_LAMBDA_TILE_DOCS = 256,   /* documents of a block that begins or ends a spread query */
+    RW_LAMBDA_TILE_DOCS = 256,   /* documents of a tile (struct rw_lambda_tile) */
     /* Documents of a job that are paired with its upper ones. */
     RW_LAMBDA_SPREAD_LOWS = 32 * RW_TUNE_LAMBDA_WARPS * RW_TUNE_LAMBDA_SPREAD_SLOTS,
 };
@@ -106,12 +107,12 @@ enum {
 struct rw_lambda_job {
     uint32_t spread, low, top;
 };
-/* A part of a spread query: its documents [begin, begin + RW_LAMBDA_TILE_DOCS), in input order.
- * spread: index in d_spread. */
+/* A part of a spread query, for one block that clears or finishes its sums: the documents [begin,
+ * begin + RW_LAMBDA_TILE_DOCS), in input order. spread: index in d_spread. */
 struct rw_lambda_tile {
     uint32_t spread, begin;
 };
-/* The sum of a spread query's pairs, for rw_lambda_factor. */
+/* The sum of the lambdas of a spread query's pairs, for rw_lambda_factor. */
 struct rw_lambda_total {
     unsigned long long hi, lo;
 };
@@ -125,14 +126,14 @@ struct rw_lambda_args {
     const double *d_gain;
     /* [n_docs] the position of a document's gain in that order, from 0; 0 for spread queries */
     const uint16_t *d_slot;
-    const double *d_discount;   /* [longest] by position; longest: documents of a query */
+    const double *d_discount;   /* [documents of the largest query] by position */
     const double *d_doc_weight; /* [n_docs] NULL: all are 1 */
     const uint32_t *d_query;    /* [n_block + n_warp] queries by falling size */
     /* Numbers of queries. n_block: for blocks. n_warp: for warps. n_narrow: the last of the n_warp,
      * with up to RW_LAMBDA_NARROW_DOCS documents. */
     uint32_t n_block, n_warp, n_narrow;
     int bounded; /* 1: the rule and all gains are bounded (lambda_bounded.h) */
-    /* documents for which a block or a warp has room; multiples of 32 */
+    /* Documents for which a block or a warp has room in shared memory: multiples of 32. */
     uint32_t block_docs, warp_docs;
     uint32_t n_spread, n_jobs, n_tiles, spread_tops; /* spread_tops: upper documents per job */
     const uint32_t *d_spread;                        /* [n_spread] the spread queries */
@@ -148,7 +149,7 @@ struct rw_gradient_args {
     uint32_t n_docs;
     const float *d_label;                 /* for residuals; else NULL */
     const double *d_gradient, *d_hessian; /* user gradients; else NULL */
-    int is_fixed; /* 1: user gradients are integers and include the document weights */
+    int is_fixed;               /* 1: user gradients are int64_t and include the document weights */
     const double *d_doc_weight; /* NULL: all are 1 */
     struct rw_cuda_lambda_run run;
 };
@@ -156,12 +157,13 @@ struct rw_gradient_args {
 /* Loads the kernels of cu_lambda.cu and allows them the shared memory that they need. Call it once,
  * before any run of them. */
 int rw_cuda_lambda_prepare(void);
-/* Enqueues a run of LambdaRank: ranks, pairs, final integers and d_info. */
+/* Enqueues a run of LambdaRank: the order by score, pairs, final integers and d_info. */
 int rw_cuda_lambda_pairs(const struct rw_lambda_args *args, const struct rw_cuda_rank *rank,
                          void *stream);
-/* A run of residuals or user gradients in two steps. The first finds the largest magnitudes or, in
- * fixed point, does everything. The second converts real numbers to fixed point, in units that
- * depend on the largest magnitudes. */
+/* Enqueue a run of residuals or user gradients, in two steps. rw_cuda_gradients_find finds the
+ * largest magnitudes. If is_fixed, it does the whole run. Otherwise rw_cuda_gradients_round must
+ * follow: it converts real numbers to fixed point, in units that depend on the largest
+ * magnitudes. */
 int rw_cuda_gradients_find(const struct rw_gradient_args *args, int n_multiprocessors,
                            void *stream);
 int rw_cuda_gradients_round(const struct rw_gradient_args *args, int n_multiprocessors,
@@ -171,19 +173,22 @@ int rw_cuda_gradients_round(const struct rw_gradient_args *args, int n_multiproc
 int rw_cuda_gradients_largest(const struct rw_gradient_args *args, int n_multiprocessors,
                               void *stream);
 
-/* The arguments of the kernels of cu_neighbours.cu. For each ranking with noise they compute keys,
- * the order of each query's documents by them (metric_cuda.h), and pairs of neighbours. */
+/* The arguments of the kernels of cu_neighbours.cu, for YetiRank. A run has several rankings of
+ * each query, by scores with noise. For each ranking, the kernels compute keys (scores with noise),
+ * the order of each query's documents by keys (metric_cuda.h), and pairs of neighbours in that
+ * order. */
 struct rw_neighbours_args {
     struct rw_neighbours_rule rule;
     uint64_t seed;
     uint32_t n_docs, n_queries;
-    uint32_t n_large;           /* queries with more than RW_RANK_BLOCK_DOCS documents */
-    const uint32_t *d_offset;   /* [n_queries + 1] */
-    const uint32_t *d_query;    /* [n_queries] the large queries, then the others by falling size */
-    const uint32_t *d_order;    /* [n_docs] of the current ranking: each query's, best first */
-    const double *d_grade;      /* [n_docs] rw_neighbours_grades */
-    const double *d_over;       /* [n_queries] rw_neighbours_over */
-    const double *d_weight;     /* [longest] by position (`positions` of struct rw_objective) */
+    uint32_t n_large;         /* queries with more than RW_RANK_BLOCK_DOCS documents */
+    const uint32_t *d_offset; /* [n_queries + 1] */
+    const uint32_t *d_query;  /* [n_queries] the large queries, then the others by falling size */
+    const uint32_t *d_order;  /* [n_docs] current ranking: each query's documents, best first */
+    const double *d_grade;    /* [n_docs] rw_neighbours_grades */
+    const double *d_over;     /* [n_queries] rw_neighbours_over */
+    /* [documents of the largest query] by position (`positions` of struct rw_objective) */
+    const double *d_weight;
     const double *d_doc_weight; /* [n_docs] NULL: all are 1 */
     double *d_power;            /* [n_docs] scratch: exp of a document's score less the best */
     double *d_key;              /* [n_docs] scratch: keys of the current ranking */

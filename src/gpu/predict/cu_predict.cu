@@ -5,8 +5,9 @@
  *
  * Decomposition: a block has a tile of documents. A thread has a document and every n-th tree of a
  * batch, n being the threads per document, so that a warp walks 32 documents down one tree. The
- * first tile_docs threads then add the leaves of one document each, in tree order, while the others
- * fetch the next batch. look_up_kernel has a thread per document; grid y is the slot. */
+ * first tile_docs threads then add the leaf values of one document each, in tree order, while the
+ * others fetch the next batch. look_up_kernel has a thread per document; grid y is the slot, or the
+ * first of several if there are more than MOST_GRID_Y slots. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"

@@ -1,10 +1,10 @@
 /* Scores on the device: the layout of a model, the layout of a block's shared memory, the
  * launchers, and the work of threads.
  *
- * Documents are sent in chunks (predict_cuda.c). A block takes a tile of a chunk's documents, and
- * all trees, one batch at a time. The documents' values are copied to shared memory if there is
- * room for them, and so are the batch's nodes and leaves. Every (document, tree) finds its leaf's
- * value, and then each document's values are added in tree order.
+ * Documents are sent in chunks (predict_cuda.c). A block takes a tile (tile_docs documents) of a
+ * chunk, and all trees, one batch at a time. The documents' values are copied to shared memory if
+ * there is room for them, and so are the batch's nodes and leaves. The value of the leaf of each
+ * (document, tree) is found, and then each document's leaf values are added in tree order.
  *
  * A slot is an input of the trees: a feature, or a feature and a set of its categories
  * (model/scorer.h). If a model has sets, a feature's codes are sent once. A separate kernel
@@ -60,7 +60,7 @@ struct rw_predict_slot {
     uint32_t column, set_of;
 };
 
-/* The conversion of the values that were sent, of one chunk, to values by slot. */
+/* The conversion of the columns of one chunk to values by slot. */
 struct rw_predict_look_up {
     const float *d_from;                  /* [columns][n_docs] */
     const struct rw_predict_slot *d_slot; /* [n_used] */
@@ -79,9 +79,9 @@ struct rw_predict_plan {
     struct rw_predict_tree *tree;   /* [n_trees] */
     struct rw_predict_batch *batch; /* [args.n_batches] */
     struct rw_predict_args args;    /* without pointers and documents */
-    /* The features that are sent, each once. Without sets they are the slots. */
+    /* Number of columns: features that are sent, each once. Without sets, columns equal slots. */
     uint32_t n_columns;
-    uint32_t *first_slot;         /* [n_columns] the first slot of each */
+    uint32_t *first_slot;         /* [n_columns] the first slot of each column's feature */
     struct rw_predict_slot *slot; /* [n_used] NULL: no slot has a set */
 };
 /* Makes a plan. shared_bytes: largest shared memory of a block; threads: largest number of threads
@@ -89,8 +89,8 @@ struct rw_predict_plan {
 int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
                          const struct rw_flat *flat, size_t shared_bytes, int threads);
 
-/* Enqueue the scoring of a chunk, and the conversion before it. Return a cudaError_t. `stream` is a
- * cudaStream_t. */
+/* Enqueue the scoring of a chunk (rw_cuda_predict), and the conversion that must come before it if
+ * slots have sets (rw_cuda_predict_look_up). Return a cudaError_t. `stream` is a cudaStream_t. */
 int rw_cuda_predict(const struct rw_predict_args *args, void *stream);
 int rw_cuda_predict_look_up(const struct rw_predict_look_up *look_up, void *stream);
 
@@ -100,9 +100,10 @@ int rw_cuda_predict_look_up(const struct rw_predict_look_up *look_up, void *stre
 
 /* ---- phases ----
  *
- * Each function is the work of a block's thread between two barriers. The kernel calls it with its
- * own thread, and tests/check/check_predict.c on the host for each thread in turn. In a phase no
- * thread reads data that another one writes, so their order does not matter. */
+ * A phase is the work of a block between two barriers. Each function is the work of one thread in a
+ * phase, or a part of it. The kernel calls it with its own thread, and tests/check/check_predict.c
+ * on the host for each thread in turn. In a phase no thread reads data that another one writes, so
+ * the order of threads does not matter. */
 enum { PREDICT_THREADS = RW_TUNE_PREDICT_THREADS };
 
 struct predict_block {
@@ -163,9 +164,9 @@ RW_HD void predict_load_trees(const struct rw_predict_args *args, const struct p
         leaf[i] = args->d_leaf[batch->first_leaf + i];
 }
 
-/* Walks a thread's document down its trees of a batch. The 32 documents of a warp walk down one
- * tree. Their values are in 32 banks, whatever the features. value, stride: the document's values.
- */
+/* Walks a thread's document down the thread's trees of a batch. The 32 documents of a warp walk
+ * down one tree. In shared memory, their values are in 32 different banks, whatever the features.
+ * value, stride: the value of slot s of document d of the tile is value[s * stride + d]. */
 RW_HD void predict_find(const struct rw_predict_args *args, const struct predict_block *b,
                         const struct rw_predict_batch *batch, const struct rw_walk_node *node,
                         const float *leaf, const float *value, uint32_t stride, uint32_t thread)
@@ -180,8 +181,8 @@ RW_HD void predict_find(const struct rw_predict_args *args, const struct predict
     }
 }
 
-/* Finds the leaves of a thread's document (predict_find), with nodes, leaves and values from shared
- * or device memory. */
+/* Finds the leaves of a thread's document (predict_find). Nodes and leaves are in shared memory if
+ * in_shared of the batch is 1, and values if values_in_shared is; otherwise in device memory. */
 RW_HD void predict_find_batch(const struct rw_predict_args *args, const struct predict_block *b,
                               const struct rw_predict_batch *batch, int values_in_shared,
                               uint32_t thread)
@@ -199,8 +200,8 @@ RW_HD void predict_find_batch(const struct rw_predict_args *args, const struct p
                      args->d_leaf + batch->first_leaf, value, stride, thread);
 }
 
-/* Returns a document's score after the batch. score: before it. The document's index in the tile is
- * `thread`, under tile_docs. */
+/* Returns a document's score after the batch. score: the score before the batch. The document's
+ * index in the tile is `thread`, under tile_docs. */
 RW_HD double predict_add(const struct rw_predict_args *args, const struct predict_block *b,
                          const struct rw_predict_batch *batch, uint32_t thread, double score)
 {

@@ -1,6 +1,7 @@
 /* Computes scores on a GPU. The columns that the model uses are sent in chunks of documents through
- * a pipe, so that one chunk is copied while the kernel of another runs. Trees and scores stay on
- * the device. */
+ * a pipe, so that one chunk is copied while the kernel of another runs. The model's trees stay on
+ * the device. The scores are read from the device once, after all chunks. cu_predict.h explains
+ * slots, tiles and sets. */
 #include <string.h>
 
 #include "dataset/dataset.h"
@@ -182,7 +183,7 @@ static int load(struct scorer_cuda *s)
     const struct rw_flat *flat = s->base.flat;
     s->tables = (struct rw_device_tables){.ctx = ctx, .device = s->device};
     RW_TRY(load_model(s));
-    /* A model without a split sends no values, but its chunks must end somewhere. */
+    /* A model without a split sends no values, but its chunks need a size, too. */
     const size_t doc_bytes = (flat->n_used ? flat->n_used : 1) * sizeof(float);
     const size_t docs = RW_TUNE_PREDICT_CHUNK_BYTES / doc_bytes;
     const uint32_t tile = s->args.tile_docs;

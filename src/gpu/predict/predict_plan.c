@@ -1,5 +1,5 @@
-/* Divides trees into batches, and shared memory between values and trees. It runs on the host only,
- * so that tests need no GPU. */
+/* Divides trees into batches, and shared memory between values and trees (cu_predict.h). It runs on
+ * the host only, so that tests need no GPU. */
 #include <string.h>
 
 #include "gpu/predict/cu_predict.h"
@@ -43,8 +43,9 @@ static size_t bytes_of(uint64_t n_nodes, uint64_t n_leaves)
     return n_nodes * sizeof(struct rw_walk_node) + n_leaves * sizeof(float);
 }
 
-/* Puts the trees in order into batches, each as large as fits, of at most RW_TUNE_PREDICT_TREES
- * trees. A tree that does not fit has a batch by itself. Writes plan->batch: [n_trees] at most. */
+/* Puts the trees in order into batches, each as large as fits args->tree_bytes, of at most
+ * RW_TUNE_PREDICT_TREES trees. A tree that does not fit has a batch by itself. Writes plan->batch:
+ * [n_trees] at most. Lowers args->tree_bytes to the bytes of the largest batch that fits. */
 static void cut_batches(struct rw_predict_plan *plan, const struct rw_flat *flat)
 {
     struct rw_predict_args *args = &plan->args;
@@ -81,7 +82,7 @@ size_t rw_predict_shared_bytes(const struct rw_predict_args *args)
     return args->tree_bytes + rows * args->tile_docs * sizeof(float);
 }
 
-/* Lists the features to send. The slots of a feature are consecutive. */
+/* Lists the columns to send, one per feature. The slots of a feature are consecutive. */
 static int plan_columns(struct rw_ctx *ctx, struct rw_predict_plan *plan,
                         const struct rw_flat *flat)
 {
