@@ -59,7 +59,7 @@ int rw_fail(struct rw_ctx *ctx, int status, const char *format, ...)
 int rw_fail_memory(struct rw_ctx *ctx, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Reports a failed system call: adds ": " and the reason for `why`, an errno. Returns
+/* Reports a failed system call: adds ": " and the text of `why`, its errno. Returns
  * RW_ERR_MACHINE if the machine is the cause, such as a full disk, and RW_ERR_IO otherwise. */
 int rw_fail_io(struct rw_ctx *ctx, int why, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -154,7 +154,8 @@ extern int rw_poll_ms;
  * Returns RW_ERR_INTERRUPTED if the call should end, which is never so while rw_poll_hold is in
  * effect. */
 int rw_poll(struct rw_ctx *ctx);
-/* Starts counting the work of a stage of the call, until rw_stage_end. total: the amount of work,
+/* Starts counting the work of a stage of the call, until rw_stage_end. stage: its name, borrowed.
+ * total: the amount of work,
  * in whatever rw_share_poll (of_loops: 1) or rw_stage_add (of_loops: 0) counts. Returns 1, to be
  * passed to rw_stage_end. Returns 0 if this is part of a stage that has already begun. Such a part
  * is not counted separately. Returns 0 also if nothing is polled, or inside a loop. */

@@ -35,7 +35,8 @@ struct rw_memory_limits {
     uint64_t limit_bytes;           /* smallest limit of a group, if below the system's; 0: none */
     char limit_file[RW_LIMIT_PATH]; /* file with that limit, without `root`, or "" */
     uint64_t free_bytes; /* memory available to this process now, at least 1; 0: unknown */
-    char free_file[RW_LIMIT_PATH]; /* limit's file of the group that leaves least; "": none */
+    char free_file[RW_LIMIT_PATH]; /* limit's file of the group that leaves least; "": the system
+                                      does */
 };
 void rw_memory_limits_find(const char *root, struct rw_memory_limits *out);
 enum { RW_LIMIT_TEXT = RW_LIMIT_PATH + 128 };
@@ -46,12 +47,13 @@ int rw_memory_lacks(uint64_t bytes, char text[RW_LIMIT_TEXT]);
 
 /* ---- instruction sets for the fast paths ----
  *
- * All paths compute identical results. RANKWOOD_ISA (plain, avx2 or avx512) selects a lower one, so
- * tests can force each path. */
+ * All paths compute identical results. The environment variable RANKWOOD_ISA (plain, avx2 or
+ * avx512) selects a lower instruction set than the processor's best, so tests can force each path.
+ */
 enum rw_isa {
     RW_ISA_PLAIN,
     RW_ISA_AVX2,  /* with bmi, bmi2 and popcnt */
-    RW_ISA_AVX512 /* f, bw, dq and vl, and all of avx2 */
+    RW_ISA_AVX512 /* avx512f, bw, dq and vl, and all of RW_ISA_AVX2 */
 };
 
 /* Attributes of functions for each path, empty on other processors. The whole project is compiled

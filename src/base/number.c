@@ -1,4 +1,5 @@
-/* Converts decimal text to the nearest float or double and back, independent of the locale.
+/* Converts decimal text to the nearest float or double and back, independent of the locale. Also
+ * reads whole numbers and device names, and sorts doubles.
  *
  * A float is first computed in double. That needs at most three roundings (digits, power of ten,
  * product), each with a relative error of 2^-53, so the double is within 4 units in the last place
@@ -67,8 +68,8 @@ static inline int is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-/* Writes the first n_most significant digits to text, [n_most], and their power of ten to
- * *exponent. Returns the number of digits. *cut: nonzero digits were dropped. */
+/* Writes the first n_most significant digits to `text`, and their power of ten to *exponent.
+ * Returns the number of digits. text: [n_most]. *cut: set to 1 if nonzero digits were dropped. */
 static int first_digits(const struct decimal *d, int n_most, char *text, int64_t *exponent,
                         int *cut)
 {

@@ -1,5 +1,6 @@
 /* Writes files atomically: a file appears complete or not at all. The content is first written to a
- * temporary file in the same folder, which is then renamed. */
+ * temporary file in the same folder, which is then renamed. Standard output, devices and pipes are
+ * written directly. The file also compares paths (rw_same_file, rw_check_not_input). */
 #include <dirent.h>
 #include <stdatomic.h>
 #include <stdlib.h>

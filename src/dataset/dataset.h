@@ -130,7 +130,8 @@ const char *rw_dataset_comment(const struct rw_dataset *dataset, uint32_t doc);
  * of n_docs), is a separate query. It then also writes a text for a message. */
 int rw_dataset_has_own_queries(const struct rw_dataset *dataset, char *text, size_t size);
 
-/* Returns the [n_docs] labels of one kind: 0 is `label`, k > 0 the k-th further label. */
+/* Returns an array of n_docs labels of one kind: `label` for kind 0, and the k-th further label of
+ * each document for kind k > 0. */
 static inline const float *rw_dataset_labels_of(const struct rw_dataset *dataset, int kind)
 {
     return kind == 0 ? dataset->label : dataset->more_label + (size_t)(kind - 1) * dataset->n_docs;
@@ -291,7 +292,7 @@ int rw_early_pack(struct rw_early *early, uint64_t i, struct rw_builder *from,
 /* Like rw_builder_finish, for builders packed by rw_early_pack. early may be NULL. */
 int rw_early_finish(struct rw_ctx *ctx, struct rw_early *early, struct rw_builder *builders,
                     int n_builders, struct rw_dataset **out);
-/* Returns the early column of a feature, [room], or NULL. */
+/* Returns the values of a feature's early column: [room]; or NULL if there is no such column. */
 float *rw_early_values(const struct rw_early *early, uint32_t feature);
 /* Returns 1 if there are columns, with room for this many documents. early may be NULL. */
 int rw_early_has_room(const struct rw_early *early, uint64_t n_docs);
@@ -375,7 +376,8 @@ struct rw_table_reader {
     uint32_t n_columns;             /* number of the table's columns, without those that have an
                                        index, but no entries */
     struct rw_table_column *column; /* [n_columns] ascending by feature */
-    uint32_t *dense, *sparse;       /* [n_dense], [n_sparse] indices in `column`, ascending */
+    uint32_t *dense, *sparse; /* dense: [n_dense], sparse: [n_sparse]; the indices in `column` of
+                                 the columns with is_sparse 0 and 1, ascending */
     uint32_t n_dense, n_sparse;
     uint32_t *document; /* [n_docs] document of each row of the arrays; NULL: row i is document i */
     uint32_t missing;   /* bits of a value that means missing */

@@ -246,8 +246,8 @@ void rw_table_values(struct rw_table_reader *r, const uint32_t *column, uint32_t
     }
 }
 
-/* Writes the documents of a sparse column's entries to row: [a->n], ascending. Each document occurs
- * once, so its entry can be found again. */
+/* Writes the documents of a sparse column's entries to `row`, ascending. Each document occurs once,
+ * so its entry can be found again. row: [a->n]. */
 static int sort_rows(const struct rw_table_reader *r, const struct rw_array *a, uint32_t *row)
 {
     RW_FREED uint32_t *scratch = NULL;
@@ -353,7 +353,7 @@ void rw_table_close(struct rw_table_reader *r)
     rw_mem_free(r->array);
 }
 
-/* Checks the order of documents, and inverts it. */
+/* Checks the order of documents, and writes its inverse to r->document. */
 static int take_order(struct rw_ctx *ctx, struct rw_table_reader *r)
 {
     const uint32_t n_docs = r->table->n_docs, *order = r->table->order;
