@@ -1,7 +1,7 @@
 /* `rankwood bench predict`: times the scoring of dense documents in memory by each method, and
- * verifies that all scores equal those of rw_predict_one, bit for bit. rw_predict_one follows each
- * tree of the model from its root. In the table, the method "walk" is rw_flat_walk if documents are
- * scored in one call, and rw_predict_one if they are scored one at a time. */
+ * reports whether all scores equal those of rw_predict_one, bit for bit. rw_predict_one follows
+ * each tree of the model from its root. In the table, the method "walk" is rw_flat_walk if
+ * documents are scored in one call, and rw_predict_one if they are scored one at a time. */
 
 #include "base/machine.h"
 #include "bench/bench.h"

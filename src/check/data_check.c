@@ -1,8 +1,8 @@
 /* Implements rw_check_new: reads data, looks for properties that make training worse, and reports
- * findings, one line of text each. They concern identifiers, leaks, duplicates, and drift
- * (different distributions in two sets). Absent values count as 0, as in training by default, or as
- * a category of their own. Drift compares the values that are not missing, and the fractions of
- * missing values. */
+ * findings, one line of text each. Examples are identifiers, leaks (features or an order of the
+ * documents that reveal labels), duplicates, and drift (different distributions in two sets).
+ * Absent values count as 0, as in training by default, or as a category of their own. Drift
+ * compares the values that are not missing, and the fractions of missing values. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@
 #define RW_CHECK_DRIFT 0.1 /* distance of two distributions, 0 to 1 */
 /* number of distinct values per document, or per query, from which a feature is an identifier */
 #define RW_CHECK_DISTINCT 0.9
-/* identifiers are looked for in at least so many documents, and, for identifiers of queries, in at
- * least half as many queries */
+/* identifiers are looked for only in data of at least so many documents; identifiers of queries,
+ * only if the data also has at least half as many queries */
 #define RW_CHECK_LEAST_DOCS 50
 /* for constant scores: difference of NDCG@10 between ties in input order and averaged */
 #define RW_CHECK_TIES_LEAK 0.05
