@@ -1,6 +1,7 @@
 /* Training on clicks without the bias of displayed positions. Users click more often on
  * documents that are displayed higher. These variants of lambdarank estimate that effect
- * together with the trees and remove it from the gradients. The parameter `debias` chooses one.
+ * together with the trees and remove it from the gradients. The parameter `debias` chooses a
+ * variant.
  *
  * additive: a document's score in training is the model's score plus the bias of its position, for
  * pairs, ranks and norm. After each tree's gradients, a Newton step with L2 updates the biases
@@ -37,8 +38,9 @@ enum { RW_DEBIAS_LEAST_EXPONENT = -10 }; /* t+ and t- are limited to 2^-10 to 2^
 struct rw_wide_sum {
     int64_t hi, lo;
 };
-/* Sums over the documents at a position. additive: lambdas and hessians in units of 2^-40. ipw:
- * costs of the pairs in which they are the better or the other document, in units of 2^-24. */
+/* Sums over the documents at a position. additive: of[0] is the sum of lambdas and of[1] that of
+ * hessians, in units of 2^-40. ipw: of[0] is the sum of the costs of pairs in which such a document
+ * is the better one, and of[1] of pairs in which it is the other one, in units of 2^-24. */
 struct rw_position_sums {
     struct rw_wide_sum of[2];
 };

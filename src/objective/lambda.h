@@ -155,8 +155,8 @@ struct rw_delta_query {
 /* Fills the remaining fields of a query. prefix: [2][n], used until the query's last delta. */
 void rw_delta_prepare(struct rw_delta_query *query, double *prefix);
 /* Returns the absolute change of the metric if positions above < below, of different grades, are
- * swapped. For err, it takes a step per position between the two. It continues from the last
- * call if that had the same `above` and `below` is not smaller. */
+ * swapped. For err, a call takes a step per position between the two. It continues from the last
+ * call if `above` is as in that call and `below` is not smaller. */
 double rw_delta_of(struct rw_delta_query *query, uint32_t above, uint32_t below);
 
 #ifdef __cplusplus
