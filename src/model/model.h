@@ -61,7 +61,7 @@ struct rw_tree {
      * the other program's cover: LightGBM's count, XGBoost's sum of hessians, or CatBoost's sum of
      * weights. */
     double *docs;
-    /* [n_leaves] sum of the documents' hessians, rounded once; at most FLT_MAX */
+    /* [n_leaves] sum of the documents' hessians, or the other program's; at most FLT_MAX */
     float *hessian;
 };
 

@@ -17,7 +17,7 @@
  *   features N                        then ranges of ids such as 1-136, N ids in all;
  *   names N                           then N lines "id name";
  *   categories N                      only in models with categorical features, see below;
- *   metrics N rounds R                then N lines "metric name" and R lines "round value ...";
+ *   metrics N rounds R                then N lines "metric NAME" and R lines: a round and N values;
  *   trees N                           then N trees:
  *
  *   tree 1 leaves 3                   trees are numbered from 1, as rounds are;
@@ -59,7 +59,7 @@
  * is then unknown. Versions 4 and 5 always have the section of categories, even if it is empty.
  * Version 5 allows up to 1023 categories per feature, version 4 up to 255. Version 3 always has a
  * map and no categories, and version 2 lacks both. Version 1 also lacks the lines finished and
- * empty-rounds and the section `earlier`, and it calls min-hessian min-weight. */
+ * empty-rounds and the section `earlier`. In it, the parameter min-hessian is called min-weight. */
 #pragma once
 
 #include "model/model.h"

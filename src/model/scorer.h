@@ -140,8 +140,8 @@ static inline uint32_t rw_threshold_of(const struct rw_thresholds *thresholds,
 int rw_flat_walk(struct rw_ctx *ctx, const struct rw_flat *flat, const struct rw_dataset *dataset,
                  double *scores, int32_t *leaves, uint32_t *counts);
 
-/* Returns in *out: [n_used] the data's column of each slot, NULL if the data lacks the feature. The
- * caller owns the array (rw_mem_free). Columns of categorical features have codes, for
+/* Finds the data's column of each slot. *out: [n_used]; NULL elements: the data lacks the feature.
+ * The caller owns *out (rw_mem_free). Columns of categorical features have codes, for
  * rw_flat_of_code, and are stored after the array in the same allocation. Other columns belong to
  * the data set. */
 int rw_flat_columns(struct rw_ctx *ctx, const struct rw_flat *flat,
