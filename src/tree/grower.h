@@ -5,7 +5,8 @@
  * its documents and to find the best splits of its children. Nodes that are expanded together are
  * a batch. Some are expanded before it is known that the tree will split them; such splits are
  * speculative. A slot is the number of a node in the engine. docs/explanation/growth.md explains
- * speculative growth in batches. The last two parts are about constraints. */
+ * speculative growth in batches. The last two parts are about the features of nodes and about
+ * monotone constraints. */
 #pragma once
 
 #include "tree/engine.h"

@@ -6,8 +6,9 @@
  * at most 2,048 documents (blocks and warps have fewer). Scores are within 2^20 and within
  * 40 / sigma of one another (rw_bounded_scores). Under these conditions no operation
  * overflows or comes near the denormal numbers. exp needs no clamp, and a unit is 2^-40. A pair's
- * lambda and hessian are under 64, because delta <= 1 / 0.01 (the ideal DCG is at least the largest
- * gain) and rho / (0.01 + |s|) <= 50 for such a sigma.
+ * lambda and hessian are under 64 (delta and rho: see objective/pair_tmpl.h; s: score_diff),
+ * because delta <= 1 / 0.01 (the ideal DCG is at least the largest gain) and rho / (0.01 + |s|) <=
+ * 50 for such a sigma.
  *
  * Why the integers are identical:
  *

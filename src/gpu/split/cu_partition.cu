@@ -10,11 +10,11 @@
  * Decomposition: a block per chunk. In partition_kernel, the left documents of a chunk keep their
  * order and follow those of the node's chunks that came earlier; one atomic per block decides the
  * position. The right documents follow the last left one in the same way. If the number of left
- * documents is not known, they are written from the end of the children's range backwards. The
- * order of documents changes no result, since all sums are exact, and no block waits. The items of
- * a chunk are its documents. A thread takes every THREADS-th item, and a flag per item is 1 if the
- * item goes left: bit i of word w is the flag of item 32 w + i. In sums_kernel, a block has a chunk
- * of a leaf. */
+ * documents is not known, the right ones are written from the end of the children's range
+ * backwards. The order of documents changes no result, since all sums are exact, and no block
+ * waits. The items of a chunk are its documents. A thread takes every THREADS-th item, and a flag
+ * per item is 1 if the item goes left: bit i of word w is the flag of item 32 w + i. In
+ * sums_kernel, a block has a chunk of a leaf. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"
