@@ -38,9 +38,9 @@ enum { RW_DEBIAS_LEAST_EXPONENT = -10 }; /* t+ and t- are limited to 2^-10 to 2^
 struct rw_wide_sum {
     int64_t hi, lo;
 };
-/* Sums over the documents at a position. additive: of[0] is the sum of lambdas and of[1] that of
- * hessians, in units of 2^-40. ipw: of[0] is the sum of the costs of pairs in which such a document
- * is the better one, and of[1] of pairs in which it is the other one, in units of 2^-24. */
+/* Sums over the documents at a position. For additive, of[0] is the sum of lambdas and of[1] that
+ * of hessians, in units of 2^-40. For ipw, both are sums of costs in units of 2^-24. The better
+ * document of each pair is at the position for of[0], and the other document for of[1]. */
 struct rw_position_sums {
     struct rw_wide_sum of[2];
 };
