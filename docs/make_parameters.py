@@ -47,8 +47,10 @@ TIPS = {
     "objective": "compare `lambdarank`, `yetirank` and `xendcg` on validation data; which is best depends on the data.",
     "rounds": "set it high and let `early-stop` choose the number of trees.",
     "rate": "try 0.02 to 0.2; halve it and double `rounds` for slightly better, slower training.",
-    "early-stop": "50 to 200. With few validation queries the metric is noisy: use `early-stop-rule paired`, or `rankwood cv`.",
-    "early-stop-rule": "`paired` with up to a few hundred validation queries. [Early stopping](../explanation/early-stopping.md) explains it.",
+    "early-stop": "50 to 200. With few validation queries the metric is noisy: use `early-stop-rule paired`, or "
+    "`rankwood cv`.",
+    "early-stop-rule": "`paired` with up to a few hundred validation queries. "
+    "[Early stopping](../explanation/early-stopping.md) explains it.",
     "leaves": "try a quarter to four times the default. Small data needs few leaves.",
     "l2": "try 30 to 1000. Small data needs more.",
     "min-docs": "try 5 to 100. Raise it if training is far better than validation.",
@@ -63,7 +65,8 @@ TIPS = {
     "categorical": "see [categories](../how-to/categories.md).",
     "monotone": "see [constraints](../how-to/constraints.md).",
     "interactions": "see [constraints](../how-to/constraints.md).",
-    "absent": "`zero` if the data omits zeros, `missing` if it omits unknown values. An empty field of a table is always missing: see [missing or absent](data.md#letor-text).",
+    "absent": "`zero` if the data omits zeros, `missing` if it omits unknown values. An empty field of a table is always "
+    "missing: see [missing or absent](data.md#letor-text).",
     "refit-decay": "see [updating a model](../how-to/update.md).",
 }
 
