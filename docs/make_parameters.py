@@ -65,8 +65,8 @@ TIPS = {
     "categorical": "see [categories](../how-to/categories.md).",
     "monotone": "see [constraints](../how-to/constraints.md).",
     "interactions": "see [constraints](../how-to/constraints.md).",
-    "absent": "`zero` if the data omits zeros, `missing` if it omits unknown values. An empty field of a table is always "
-    "missing: see [missing or absent](data.md#letor-text).",
+    "absent": "`zero` if the data omits zeros, `missing` if it omits unknown values. An empty field of a table is "
+    "always missing: see [missing or absent](data.md#letor-text).",
     "refit-decay": "see [updating a model](../how-to/update.md).",
 }
 
