@@ -300,11 +300,11 @@ RW_API int rw_file_recognise(struct rw_ctx *ctx, const char *path, struct rw_fil
  *     const char *path = "train.csv";
  *     status = status ? status : rw_dataset_read(ctx, &path, 1, &train); */
 /* The role of each column. A column is given by its name in the header, or by its number from 1. A
- * table has a header unless all given columns are numbers and its first line contains a number.
- * Columns without a role are features. They get the ids 0, 1, ... in file order or, by their names,
- * the ids that `like`, `feature` or `model` defines. If several of these three are set, the first
- * in this order is used. A model trained on such data keeps the names of the header. Unused members
- * are NULL or 0. */
+ * table has a header, unless columns are given, all of them by number, and a field of the first
+ * line is a number. Columns without a role are features. They get the ids 0, 1, ... in file order
+ * or, by their names, the ids that `like`, `feature` or `model` defines. If several of these three
+ * are set, the first in this order is used. A model trained on such data keeps the names of the
+ * header. Unused members are NULL or 0. */
 struct rw_columns {
     /* the labels; NULL: the column "label". RW_ERR_PARSE: no such column, unless no_label is 1 */
     const char *label;
@@ -575,12 +575,14 @@ RW_API int rw_synth(struct rw_ctx *ctx, const struct rw_synth_options *options, 
 
 /* ---- scoring on a device ---- */
 /* Opens a scorer (rankwood_score.h) for data sets on a device: "cpu", "cuda", "cuda:N" (from 0) or
- * "auto". A scorer on "auto" starts on the CPU. Once all its runs, on the CPU, would take longer
- * than opening a GPU, it opens a GPU if there is one, and uses the GPU from then on if the GPU is
- * faster. Every device gives identical scores. Opening a GPU can take most of a second, so use one
- * scorer for all chunks. The first `n_trees` trees are used; 0 means all. The context is borrowed
- * until rw_scorer_free, the model only for the call. RW_ERR_ARGUMENT: unknown device, or the model
- * has fewer trees. RW_ERR_UNSUPPORTED: the device does not exist, or CUDA is not built in. */
+ * "auto". A scorer on "auto" starts on the CPU. It adds up the estimated CPU time of its runs. When
+ * a run brings the sum above the time to open a GPU, the scorer opens one, if there is one. If the
+ * GPU is expected to be faster for this run, it is used from this run on, until its memory does not
+ * suffice for a run. Otherwise the scorer stays on the CPU. Every device gives identical scores.
+ * Opening a GPU can take most of a second, so use one scorer for all chunks. The first `n_trees`
+ * trees are used; 0 means all. The context is borrowed until rw_scorer_free, the model only for the
+ * call. RW_ERR_ARGUMENT: unknown device, or the model has fewer trees. RW_ERR_UNSUPPORTED: the
+ * device does not exist, or CUDA is not built in. */
 RW_API int rw_scorer_open(struct rw_ctx *ctx, const struct rw_model *model, int n_trees,
                           const char *device, struct rw_scorer **out);
 /* Scores a data set with a scorer of rw_scorer_open or rw_scorer_new. Run a scorer of
@@ -1074,7 +1076,8 @@ enum rw_identifies {
     /* numbers as in RW_IDENTIFIES_DOCUMENT that only ascend or only descend in the file */
     RW_IDENTIFIES_LINE
 };
-/* A feature that appears in the data. Absent values count as 0. */
+/* A feature that appears in the data. Absent values count as 0 or, with a vocabulary, as a category
+ * of their own. (`moved` names this category "0".) */
 struct rw_feature_check {
     uint32_t feature;
     double absent, missing; /* fractions of the documents */
@@ -1547,8 +1550,10 @@ RW_API uint32_t rw_dataset_width(const struct rw_dataset *dataset);
  * - If data and model both name a feature that the trees use, the names must be equal.
  *
  * Columns found by the names of a model or data set need to satisfy only the last rule. Functions
- * that score, explain, refit or continue check all rules except the last one. Training checks
- * validation sets in the same way. Call rw_model_check_data to get the error before any work. */
+ * that score, explain, refit or continue check all rules except the last: they do not compare
+ * names. Training checks validation sets in the same way, against the training set. Only
+ * rw_model_check_data also compares names; call it first to have all rules checked before any
+ * work. */
 RW_API int rw_model_check_data(struct rw_ctx *ctx, const struct rw_model *model,
                                const struct rw_dataset *dataset);
 /* Checks whether rows with features first_feature to first_feature + n_features - 1 fit a model, as

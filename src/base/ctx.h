@@ -155,10 +155,10 @@ extern int rw_poll_ms;
  * effect. */
 int rw_poll(struct rw_ctx *ctx);
 /* Starts counting the work of a stage of the call, until rw_stage_end. stage: its name, borrowed.
- * total: the amount of work,
- * in whatever rw_share_poll (of_loops: 1) or rw_stage_add (of_loops: 0) counts. Returns 1, to be
- * passed to rw_stage_end. Returns 0 if this is part of a stage that has already begun. Such a part
- * is not counted separately. Returns 0 also if nothing is polled, or inside a loop. */
+ * The caller expects the sum of all n_done that it passes to rw_share_poll (of_loops: 1) or to
+ * rw_stage_add (of_loops: 0) to be `total`, in any unit. Returns 1 if counting has started. Returns
+ * 0 if another stage is being counted, if the call is made inside a loop, or if neither
+ * rw_ctx_set_poll nor rw_poll_hold was called before. Pass the result to rw_stage_end. */
 int rw_stage_begin(struct rw_ctx *ctx, const char *stage, uint64_t total, int of_loops);
 void rw_stage_end(struct rw_ctx *ctx, int has_begun);
 /* Counts work. Any thread may call it. */

@@ -250,7 +250,8 @@ static int open_temporary(struct rw_ctx *ctx, struct rw_out_file *out, const cha
         fd = rw_system_open(out->temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
         if (fd >= 0 && lock_temporary(fd) != 0)
             break;
-        const int why = fd < 0 ? errno : EEXIST; /* another process considered it abandoned */
+        /* EEXIST, so that the next name is tried: another process took the file to be abandoned */
+        const int why = fd < 0 ? errno : EEXIST;
         if (fd >= 0)
             close(fd);
         fd = -1;

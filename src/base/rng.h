@@ -6,8 +6,9 @@
 
 #include <stdint.h>
 
-/* The stream of each use of random numbers. Where an item contains a number / 4 and all four words
- * are used, each word serves one of four consecutive numbers. Uses with different streams draw
+/* The stream of each use of random numbers. A draw yields four 32-bit words. An item written as
+ * `document / 4` means that one draw serves four consecutive documents, a word each; permutations,
+ * pairs, draws and feature ids that are divided by 4 likewise. Uses with different streams draw
  * independent numbers. Uses with one stream and seed draw the same numbers: RW_STREAM_FOLD divides
  * queries into folds for cross-validation and into halves for pruning and feature selection. The
  * timing run of rw_lambda_pair_seconds borrows RW_STREAM_PAIRS with seed 1. bench/suite_codes.c has

@@ -186,7 +186,9 @@ struct far {
     struct rw_binned *binned; /* borrowed */
     struct rw_params *params; /* borrowed */
     struct rw_plan plan;
-    double code_bytes;       /* bytes of all codes; in the GPU's layout if they fit in GPU memory */
+    /* bytes of all codes: as the GPU stores them or, if they do not fit in its memory, a byte per
+     * document and feature */
+    double code_bytes;
     double copied, gathered; /* bytes per second of the link, by copies and by reads of a kernel */
 };
 
@@ -218,7 +220,7 @@ static int find_memory(struct far *s)
             low = middle;
         if (i > 2 * STEPS)
             return rw_fail(s->bench->ctx, RW_ERR_MEMORY,
-                           "found no --gpu-memory that keeps a quarter of the codes on the GPU");
+                           "training does not fit with at most a quarter of the codes on the GPU");
     }
     return RW_OK;
 }

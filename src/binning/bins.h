@@ -318,8 +318,9 @@ struct rw_cut_intervals {
     uint32_t bound[RW_MAX_BOUNDS + 1]; /* [n_bounds] ascending keys */
     uint32_t below[RW_MAX_BOUNDS + 2]; /* largest key of each interval; that of the last one is
                                           needed only for codes (rw_codes_of_intervals) */
-    uint32_t count[RW_MAX_BOUNDS + 3]; /* documents in each interval, then those with a missing
-                                          value (without absent ones, if n_missing is set) */
+    /* documents in each interval, then (needed only for codes) those with a missing value. Absent
+     * values that count as missing may be left out here; n_missing includes them. */
+    uint32_t count[RW_MAX_BOUNDS + 3];
 };
 
 /* The result for one feature. */
@@ -410,8 +411,8 @@ struct rw_cut_part {
 };
 /* Finds the boundaries of one feature: writes by_category, n_bounds and bound. A boundary is the
  * smallest value on its right. The parts together are the whole sample, but if sample->in is not
- * NULL, there is one part with all documents. Their values may be in scratch->picked. parts:
- * [n_parts] */
+ * NULL, there is one part with all documents. The caller may keep the parts' values in
+ * scratch->picked, which is overwritten only after they are read. parts: [n_parts] */
 void rw_cut_bounds(enum rw_isa isa, const struct rw_cut_part *parts, uint32_t n_parts,
                    const struct rw_cut_sample *sample, const struct rw_cut_rule *rule,
                    struct rw_rank_scratch *scratch, struct rw_cut_intervals *intervals);

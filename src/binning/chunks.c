@@ -300,7 +300,7 @@ static struct rw_held plan_held(const struct rw_chunk_scratch *s, uint32_t i, ui
         held.n = n_docs - n_zeros;
     else
         held.has_rows = (uint64_t)n * ROW_BITS < n_docs;
-    /* if absent values must be stored in addition to zeros, they are NaN and need floats */
+    /* if zeros are left out, absent values are stored, as NaN, which needs floats */
     held.width = held.rest_is_zero && n < n_docs ? sizeof(float) : width_of(value, n);
     return held;
 }

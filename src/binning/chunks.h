@@ -66,8 +66,8 @@ int rw_chunk_make_room(struct rw_chunk *chunk, size_t n_bytes);
 
 /* Scratch memory of one thread. An entry is the value of one feature of one document. `value` and
  * `row` have the entries of a builder or of rw_chunks_stage, sorted by feature. A row is a
- * document's index in the chunk; only rw_chunks_hold numbers a builder's documents by their index
- * among the chunk's sampled documents. */
+ * document's index in the chunk. Exception: while rw_chunks_hold works on a builder, a row is an
+ * index among the chunk's sampled documents. */
 struct rw_chunk_scratch {
     uint32_t *next;    /* [RW_FEATURE_IDS] end of the entries of each feature in `feature` */
     uint16_t *feature; /* [n_features] features that have entries, ascending */

@@ -1,8 +1,11 @@
 /* Finds bin boundaries on the host, and the thresholds ("cuts") that follow from them
  * (binning/bins.h). The first part draws the sample of documents and makes the thresholds of all
- * features. The last part finds the boundaries of one feature. Its n sampled values, sorted, are
- * numbered from 0; the numbers floor(k n / bins), for k = 1 .. bins - 1, are its ranks. The value
- * with such a number gets a boundary. */
+ * features. The last part finds the boundaries of one feature. If at most `bins` of its sampled
+ * values are distinct, there is a boundary between any two neighbours. Otherwise its n sampled
+ * values, sorted, are numbered from 0; the numbers floor(k n / bins), for k = 1 .. bins - 1, are
+ * its ranks. A run of equal values that holds a rank gets a boundary at its lower end, except the
+ * lowest run. A run that holds two or more ranks also gets one at its upper end, except the highest
+ * run. */
 #include "binning/bins.h"
 
 #include <float.h>

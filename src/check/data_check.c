@@ -20,8 +20,8 @@
 #define RW_CHECK_DRIFT 0.1 /* distance of two distributions, 0 to 1 */
 /* number of distinct values per document, or per query, from which a feature is an identifier */
 #define RW_CHECK_DISTINCT 0.9
-/* identifiers are looked for only in data of at least so many documents; identifiers of queries,
- * only if the data also has at least half as many queries */
+/* identifiers are looked for only in data of at least this many documents; identifiers of queries
+ * only if it also has at least half this number (25) of queries */
 #define RW_CHECK_LEAST_DOCS 50
 /* for constant scores: difference of NDCG@10 between ties in input order and averaged */
 #define RW_CHECK_TIES_LEAK 0.05

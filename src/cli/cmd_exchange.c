@@ -44,8 +44,9 @@ static const char *grouped(unsigned long long number)
     return rw_text("%llu%s", number, low);
 }
 
-/* Prints the first differing document, and the node, with its tree and feature, at which its path
- * leaves the model's, or that only its score differs. Stores the description in the row. */
+/* Prints the first document that differs, and where: the tree, node and feature at which its path
+ * leaves the path in the model, or that only the score differs. Stores the document and this
+ * description in the row. */
 static void add_first(const struct rw_cli *cli, json_t *row, const struct rw_verify_by *by)
 {
     const uint32_t *offset = rw_dataset_query_offsets(cli->dataset);

@@ -83,8 +83,8 @@ static const struct rw_option options[] = {
 /* The state of the log. Every function below does nothing if the log is not open. */
 static struct {
     FILE *file;
-    /* resumes: 1 if the log may continue that of an earlier process. is_waiting: 1 if nothing is
-     * written before log_begin or on_start. */
+    /* resumes: 1 if the log may continue that of an earlier process. is_waiting: 1 while lines
+     * are dropped, until log_begin or on_start. */
     int resumes, is_waiting;
     int resumed_round; /* 0: the log began with this training */
     int error;         /* errno of the first failed write, or 0 */

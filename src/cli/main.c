@@ -647,7 +647,8 @@ static int check_kinds(const struct rw_cli *cli, int argc, char **argv)
 /* ---- written files ---- */
 
 /* Fails if a file that is written is also read, unless the option `output` may replace that input.
- * output: the name of the option that names `path`; NULL: `path` only follows from an option. */
+ * output: the option that `path` belongs to (struct output). If it is NULL, `path` is derived from
+ * an option in another way, and may replace no input. */
 static int check_written(const struct rw_cli *cli, const struct inputs *inputs, const char *path,
                          const char *output)
 {
@@ -667,7 +668,8 @@ int rw_options_check_written(const struct rw_cli *cli, const char *path)
     return check_written(cli, &inputs, path, NULL);
 }
 
-/* A file that an option writes: its value, or the second file with the suffix. */
+/* A file that an option writes: its value or, with has_suffix, the value followed by
+ * option->also. */
 struct output {
     const char *path;
     const struct rw_option *option;
@@ -744,8 +746,9 @@ static int check_one_place(const struct parsing *p)
     return RW_EXIT_USAGE;
 }
 
-/* Compares the number of operands with that of "MODEL DATA... -o MODEL" before its first option.
- * With several lines of operands, all are optional. */
+/* Checks the number of operands against command->operands, such as "MODEL DATA... -o MODEL": one
+ * for each word before the first option, or more if the last of these words ends with "...". If
+ * command->operands has several lines, all operands are optional. */
 static int check_operands(const struct rw_cli *cli)
 {
     const struct rw_command *command = cli->command;

@@ -1,7 +1,7 @@
 /* The rule `paired` of early stopping: which round a training keeps.
  *
- * On few validation queries the metric of rounds differs by chance, and the best round is often an
- * early one with luck. Each round's values of all queries are therefore compared with those of the
+ * On few validation queries the metric of rounds differs by chance, and the best round is often a
+ * lucky early one. Each round's values of all queries are therefore compared with those of the
  * best round: d = best - round, query by query, or round - best if lower values are better. A round
  * is not significantly worse if the mean of d is at most 2 standard errors of that mean. The middle
  * one of the rounds that are not significantly worse is kept.
