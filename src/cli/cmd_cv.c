@@ -200,10 +200,10 @@ const struct rw_command rw_cmd_cv = {
     .name = "cv",
     .brief = "cross-validate by query",
     .operands = "DATA... --folds K -o DIR",
-    .about =
-        "Cross-validates by query: measures each fold with a model trained on the other folds. "
-        "With early stopping, the next fold is the validation set, and only the remaining folds "
-        "are trained on. 'auto' values are chosen once, for all of DATA.",
+    .about = "Cross-validates by query: measures each fold with a model trained on the other "
+             "folds. With early stopping, the next fold is the validation set, and only the rest "
+             "is trained on. Folds depend only on the queries, --folds and --seed: runs that share "
+             "these have the same folds. 'auto' values are chosen once for all of DATA.",
     .has_results = 1,
     .options = options,
     .params = "*",

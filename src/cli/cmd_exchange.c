@@ -23,8 +23,8 @@ static const struct rw_option options[] = {
     {"name", "NAME", "name of the model for opensearch and elasticsearch (required there)",
      RW_OPTION_TEXT, .value = &how.name},
     {"feature-base", "0|1|auto",
-     "id of the feature that becomes the format's first, such as XGBoost's f0: 0 or 1; auto: 0 if "
-     "the model has a feature 0, else 1 [default: same ids]",
+     "id of the feature that becomes the format's first (XGBoost: f0): 0 or 1; auto: 0 if the "
+     "model has a feature 0, else 1 [default: same ids; 1 with --featureset and no feature names]",
      RW_OPTION_CHOICE, .value = &base},
     {"lossy", NULL,
      "leave out properties that the format cannot represent, such as directions of missing values, "

@@ -19,7 +19,7 @@ static const struct rw_option options[] = {
      RW_OPTION_LIST, .value = &docs},
     {"documents", NULL, "print the SHAP values of each document, one document per line",
      RW_OPTION_FLAG, .value = &documents, .idle_with = " query "},
-    {"top", "N", "print the first N features (--doc: also trees) [default: 20; --documents: all]",
+    {"top", "N", "print at most N features (--doc: also N trees) [default: 20; --documents: all]",
      RW_OPTION_NUMBER, .value = &top, .range = {1, RW_FEATURE_IDS}},
     {"repeats", "N", "permutations per feature; 0: no permutation importance [default: 5]",
      RW_OPTION_NUMBER, .value = &repeats, .idle_with = " query documents ", .range = {0, 1000}},
@@ -526,12 +526,12 @@ const struct rw_command rw_cmd_explain = {
     .name = "explain",
     .brief = "explain features, or why one document ranks above another",
     .operands = "MODEL DATA... [--query Q --doc A [--doc B]]",
-    .about =
-        "Explains a model or a ranking. Prints the importance of each feature by SHAP values, "
-        "gain, splits and permutation; or explains why one document ranks above another. A "
-        "document's score is the sum of its SHAP values and the base, the sum of the trees' mean "
-        "leaf values. Both use numbers of training documents per node. If the model lacks them "
-        "(imported without them, or from release 0.2.0 or earlier), they are counted on DATA.",
+    .about = "Explains a model or a ranking. Prints the importance of each feature by SHAP values, "
+             "gain, splits and permutation; or explains why one document ranks above another. A "
+             "document's score is the sum of its SHAP values and the base, the sum of the trees' "
+             "mean leaf values. SHAP values and the base depend on the number of training "
+             "documents in each node. If the model lacks these counts (imported without them, or "
+             "from release 0.2.0 or earlier), the documents of DATA are counted instead.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

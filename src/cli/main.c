@@ -123,11 +123,11 @@ static void make_table(struct parsing *p)
     const struct rw_option of_params[] = {
         {"config", "FILE", "read parameters from 'name = value' lines; options override them",
          RW_OPTION_INPUT, .value = &p->cli->config},
-        {"quiet", NULL, "print only warnings and errors", RW_OPTION_FLAG, .value = &p->quiet},
+        {"quiet", NULL, "print no messages except warnings and errors; results are still printed",
+         RW_OPTION_FLAG, .value = &p->quiet},
         {"verbose", NULL, "also print details, such as time and memory per stage", RW_OPTION_FLAG,
          .value = &p->verbose},
-        {"strict", NULL, "treat a parameter without effect as an error", RW_OPTION_FLAG,
-         .value = &p->strict},
+        {"strict", NULL, "fail if a parameter has no effect", RW_OPTION_FLAG, .value = &p->strict},
         {0}};
     const struct rw_command *command = p->cli->command;
     const int takes_params = command->params || command->roles;
