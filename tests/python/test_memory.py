@@ -14,7 +14,7 @@ import pytest
 HERE = Path(__file__).parent
 
 
-def test_allocations_fail_one_at_a_time(tmp_path: Path) -> None:
+def test_every_allocation_fails_once(tmp_path: Path) -> None:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if sys.platform != "linux" or not compiler or os.confstr("CS_GNU_LIBC_VERSION") is None:
         pytest.skip("needs a C compiler and glibc")
