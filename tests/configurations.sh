@@ -51,6 +51,10 @@ mslr-bits-12  |m.rwb|mv.rwb|--rounds 4 --leaves 31 --bits 12 --rounding nearest 
 mslr-bits-16  |m.rwb|mv.rwb|--rounds 3 --leaves 255 --bits 16 --min-docs 1 --split mart
 mslr-levels   |m.rwb|mv.rwb|--rounds 4 --grow levels --depth 6 --min-docs 2 --split mart
 mslr-levels-n |m.rwb|mv.rwb|--rounds 3 --grow levels --depth 6 --min-docs 2 --split newton --bins 63
+mslr-symm     |m.rwb|mv.rwb|--rounds 4 --grow symmetric --min-docs 2 --split mart
+mslr-symm-n   |m.rwb|mv.rwb|--rounds 3 --grow symmetric --depth 8 --min-docs 2 --split newton --bins 63 --bits 12 --min-hessian 0.01
+yahoo-symm    |y.rwb|yv.rwb|--rounds 3 --grow symmetric --depth 5 --min-docs 1 --absent missing --split mart --sample-features 0.5
+letor-symm    |l.txt|lv.txt|--rounds 6 --grow symmetric --depth 4 --min-docs 3 --split newton --sample-features-node 0.3 --monotone 1-15:-,16:+ --interactions 1-10;11-30;5,15,25 --feature-penalty 1-46:0.01
 mslr-sampled  |m.rwb|mv.rwb|--rounds 6 --leaves 31 --sample-queries 0.5 --sample-features 0.4 --min-docs 2 --split mart
 mslr-few      |m.rwb|mv.rwb|--rounds 6 --leaves 7 --sample-queries 0.01 --sample-features 0.001 --min-docs 1 --split mart
 mslr-residual |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective regression --metric rmse --min-docs 3 --split mart

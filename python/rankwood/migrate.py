@@ -559,15 +559,15 @@ class _Migration:
         return names
 
     def _growth(self) -> None:
-        """Sets growth by whole levels, the default of XGBoost and CatBoost."""
+        """Sets the default growth of XGBoost and CatBoost."""
         if self.program == "LightGBM" or "grow" in self.params:
             return
-        self.params["grow"] = "levels"
         if self.program == "XGBoost":
+            self.params["grow"] = "levels"
             self.tell("grow_policy", "not given, so XGBoost grows whole levels: grow='levels'")
         else:
-            why = "not given, so whole levels: grow='levels'; but nodes of a level have different splits"
-            self.tell("grow_policy", why)
+            self.params["grow"] = "symmetric"
+            self.tell("grow_policy", "not given, so CatBoost grows symmetric trees: grow='symmetric'")
 
     def _newton(self) -> None:
         """Sets split='newton' for a minimum sum of hessians, which has no effect otherwise."""

@@ -336,10 +336,11 @@ static int check_training(struct rw_ctx *ctx, const struct rw_params *params)
                        "(truncation) only, which leaves %s as it is",
                        params->delta, params->truncation, params->delta);
     RW_TRY(check_labels(ctx, params));
-    if (params->grow == RW_GROW_LEVELS && params->depth == 0 &&
+    if (params->grow != RW_GROW_LEAVES && params->depth == 0 &&
         params->is_strict[RW_AT_PARAM_depth])
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "parameter 'depth' is 0 (no limit), but grow levels needs a depth");
+                       "parameter 'depth' is 0 (no limit), but grow %s needs a depth",
+                       params->grow == RW_GROW_LEVELS ? "levels" : "symmetric");
     return RW_OK;
 }
 

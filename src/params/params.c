@@ -189,7 +189,7 @@ int rw_params_check_not_input(struct rw_ctx *ctx, const struct rw_params *params
  * docs/benchmarks/quality.md, "Defaults". */
 enum { DOCS_PER_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
 enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
-enum { ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6 };
+enum { ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6, SYMMETRIC_DEPTH = 12 };
 static const double low_rate = 0.05, high_rate = 0.1;
 
 struct rw_cut_rule rw_params_cut_rule(const struct rw_params *params)
@@ -323,10 +323,13 @@ int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_d
         n_features = n_listed;
     choose(ctx, params, n_docs, n_features);
     if (params->depth <= 0) /* auto, or no limit */
-        params->depth = params->grow == RW_GROW_LEVELS ? DEFAULT_LEVELS : 0;
+        params->depth = params->grow == RW_GROW_LEAVES ? 0 : DEFAULT_LEVELS;
     if (params->grow == RW_GROW_LEVELS && params->depth > 16)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "depth is %d; expected 1 to 16 when growing by levels",
                        params->depth);
+    if (params->grow == RW_GROW_SYMMETRIC && params->depth > SYMMETRIC_DEPTH)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "depth is %d; expected 1 to %d for symmetric trees",
+                       params->depth, SYMMETRIC_DEPTH);
     return RW_OK;
 }
 

@@ -6,7 +6,7 @@
 #include "metric/metric.h"
 #include "objective/objective.h"
 
-enum rw_param_grow { RW_GROW_LEAVES, RW_GROW_LEVELS };
+enum rw_param_grow { RW_GROW_LEAVES, RW_GROW_LEVELS, RW_GROW_SYMMETRIC };
 enum rw_param_split { RW_SPLIT_AUTO, RW_SPLIT_MART, RW_SPLIT_NEWTON };
 enum rw_param_stop_rule { RW_STOP_BEST, RW_STOP_PAIRED };
 enum rw_param_rounding { RW_ROUND_STOCHASTIC, RW_ROUND_NEAREST };

@@ -91,6 +91,10 @@ static int prepare_categorical(struct booster *b)
     const struct rw_training_features *features = &b->in.features;
     if (!b->in.category_codes)
         return RW_OK;
+    if (b->params->grow == RW_GROW_SYMMETRIC)
+        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                       "grow symmetric cannot split by categorical features; expected grow leaves "
+                       "or levels");
     RW_TRY(rw_feature_list_check(b->ctx, "categorical", 0, b->params->categorical, features,
                                  b->params->features[0] ? NULL : b->features.ignore));
     char text[RW_FEATURE_TEXT];
@@ -143,6 +147,7 @@ static void set_engine_rules(struct booster *b)
         .rule = &b->rule,
         .lambda = b->rule.pair,
         .newton = p->split == RW_SPLIT_NEWTON,
+        .symmetric = grow->symmetric,
         .split = {.l2 = p->split_l2,
                   .category_smoothing = p->category_smoothing,
                   .category_penalty = p->category_penalty,
@@ -246,7 +251,8 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
                              b->model));
     RW_TRY(rw_stop_rule_init(&b->eval_sets));
     report_stage(b, "metrics", start);
-    b->grow_rules = (struct rw_grow_rules){.levels = b->params->grow == RW_GROW_LEVELS,
+    b->grow_rules = (struct rw_grow_rules){.levels = b->params->grow != RW_GROW_LEAVES,
+                                           .symmetric = b->params->grow == RW_GROW_SYMMETRIC,
                                            .leaves = rw_params_leaves(b->params, b->in.all_docs),
                                            .depth = b->params->depth,
                                            .batch = b->params->batch,

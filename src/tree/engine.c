@@ -38,6 +38,11 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         RW_TRY(engines[i].open(ctx, number, &engine));
         engine->n_threads = ctx->n_threads;
         const struct rw_engine_ops *ops = engine->ops;
+        if (rules->symmetric && !ops->best_level) {
+            rw_engine_close(engine);
+            return rw_fail(ctx, RW_ERR_UNSUPPORTED,
+                           "device '%s' cannot grow symmetric trees; expected cpu or auto", name);
+        }
         const int is_large = ops->large_batch && rules->leaves >= RW_LARGE_TREE;
         if (engine->batch == 0)
             engine->batch = is_large ? ops->large_batch : ops->batch > 1 ? ops->batch : 1;
@@ -118,6 +123,18 @@ int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
     RW_TRY(rw_workers_best(engine->ctx, out, n));
     for (int i = 0; rw_n_workers(engine->ctx) > 1 && i < n; i++) {
         if (!is_split_of(engine->cuts, &out[i], slots[i]))
+            return rw_comm_nonsense(engine->ctx, "splits");
+    }
+    return RW_OK;
+}
+
+int rw_engine_best_level(struct rw_engine *engine, const int32_t *slots, int n,
+                         struct rw_split *out)
+{
+    RW_TRY(engine->ops->best_level(engine, slots, n, out));
+    RW_TRY(rw_workers_best(engine->ctx, out, n));
+    for (int i = 0; rw_n_workers(engine->ctx) > 1 && i < n; i++) {
+        if (!is_split_of(engine->cuts, &out[i], slots[i]) || out[i].column != out[0].column)
             return rw_comm_nonsense(engine->ctx, "splits");
     }
     return RW_OK;

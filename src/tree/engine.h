@@ -63,6 +63,8 @@ struct rw_engine_rules {
      * set is loaded. */
     const struct rw_objective_rule *rule;
     int newton; /* 1: histograms hold hessians too */
+    /* 1: all nodes of a level have one split (best_level); 0: each has its own (best_splits). */
+    int symmetric;
     struct rw_split_params split;
     uint32_t min_docs;
     /* bits: the width of quantised lambdas and hessians. nearest: their rounding. */
@@ -147,7 +149,7 @@ struct rw_split {
     int is_set;             /* 1: the split is by `set`, in place of bin and cut */
     int missing_left;       /* 1: documents with a missing value go left */
     uint32_t n_left;        /* number of documents that go left */
-    double gain;            /* less the feature's cost */
+    double gain;            /* less the feature's cost; best_level: of the whole level */
     int32_t left, right;    /* slots of the children, filled in by the grower */
     struct rw_code_set set; /* the codes that go left, except missing values; is_set only */
 };
@@ -215,6 +217,15 @@ struct rw_engine_ops {
      * candidate (tree/category_split.h), then missing values to the left. A split by a feature with
      * a monotone constraint must satisfy it (rw_ordered_gain). */
     int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
+    /* Finds the best split that all nodes of a level share. It replaces best_splits for
+     * rules.symmetric, and compares splits in the same order. The gain of a split is the sum of
+     * rw_level_gain over the nodes, less the feature's cost. NULL: not available.
+     *
+     * slots: [n] the nodes of the level that have documents, in the order in which gains are added
+     * up. The features that may split slots[0] may split the level. If no node has missing values,
+     * they go where 0 goes. out: [n], written: the split, with the slot and n_left of each node.
+     * n_left may be 0. */
+    int (*best_level)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
     /* Moves the documents of each split's slot to its children. n_left of a split must be right.
      * Engines that count the documents fail with RW_ERR_INTERNAL if it is wrong; other engines rely
      * on it. With many workers no engine checks it. */
@@ -336,6 +347,8 @@ int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                             const double *hessians);
 int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                           struct rw_split *out);
+int rw_engine_best_level(struct rw_engine *engine, const int32_t *slots, int n,
+                         struct rw_split *out);
 int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
                         struct rw_sum *sums);
 int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,

@@ -207,6 +207,7 @@ struct rw_ref {
     uint64_t *cell_offset;      /* [n_features + 1] first cell of each feature in a histogram */
     struct rw_cell **cell;      /* [max_slots] histogram of each slot, allocated at its first use */
     struct rw_coded_node *node; /* [max_slots] scratch */
+    struct rw_cell *left, *all; /* [max_slots] scratch of best_level: sums of each node */
 };
 
 int rw_ref_prepare(struct rw_engine *engine);

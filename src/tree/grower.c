@@ -1,12 +1,11 @@
 /* Grows a tree (tree/grower.h, which defines frontier, batch and speculative): the features that
- * may split each node, the frontier, the choice of batches, and the finished tree. The last part
- * checks interaction constraints, and sets and checks leaf values under monotone constraints.
+ * may split each node, the frontier, the choice of batches, symmetric trees, and the finished tree.
+ * The last part checks interaction constraints. tree/leaf_values.c has the values of leaves that
+ * depend on other leaves.
  *
  * A node is known once the engine has searched for its best split. A candidate is a known node
  * that may be split later (struct grow_entry). */
 #include "tree/grower.h"
-
-#include <float.h>
 
 #include "base/rng.h"
 #include "tree/engine_host.h"
@@ -194,7 +193,7 @@ struct rw_grower {
     struct rw_sibling *sibling;   /* [max_slots] */
     int32_t *search;              /* [max_slots] slots whose splits are requested, or to release */
     struct rw_split *found;       /* [max_slots] best split of each slot of `search` */
-    struct rw_monotone *monotone; /* [max_slots] scratch; rules.monotone only */
+    struct rw_monotone *monotone; /* [max_slots] scratch; monotone or symmetric rules only */
     struct rw_node_features *nodes; /* NULL: all nodes have the same features */
 };
 
@@ -428,6 +427,8 @@ uint32_t rw_grow_max_histograms(const struct rw_grow_rules *rules)
 {
     enum { MOST_EXTRA = 64 }; /* room for a few batches */
     const uint32_t leaves = most_leaves(rules);
+    if (rules->symmetric) /* those of the nodes above the leaves */
+        return leaves / 2;
     if (rules->levels || rules->batch == 1)
         return leaves;
     return leaves + (2 * leaves < MOST_EXTRA ? 2 * leaves : MOST_EXTRA);
@@ -459,7 +460,7 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->sibling, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->search, n));
     RW_TRY(RW_ARENA_NEW(ctx, arena, grower->found, n));
-    RW_TRY(RW_ARENA_NEW(ctx, arena, grower->monotone, rules->monotone ? n : 0));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, grower->monotone, rules->monotone || rules->symmetric ? n : 0));
     *out = RW_TAKE(grower);
     return RW_OK;
 }
@@ -598,6 +599,8 @@ static int start_tree(struct rw_grower *g, uint32_t tree, struct rw_root *root)
     add_node(g, root->sum.n, 0);
     g->sibling[0] = (struct rw_sibling){.parent = -1, .smaller = 0, .larger = -1};
     g->search[0] = 0;
+    if (g->rules.symmetric)
+        return RW_OK;
     if (may_split(g, &g->node[0]) && root->n_features > 0)
         RW_TRY(search(g, 1, 1));
     frontier_add(g, 0);
@@ -616,6 +619,131 @@ static int grow_nodes(struct rw_grower *g)
         RW_TRY(expand(g, !is_last));
     }
     frontier_accept_known(g);
+    return RW_OK;
+}
+
+/* ---- symmetric trees ----
+ *
+ * All nodes of a level have one split. The children of slot s have the slots 2s + 1 and 2s + 2, so
+ * the 2^d slots of depth d begin with 2^d - 1. Nodes without documents are partitioned like others,
+ * but have no histograms. */
+
+/* Releases the empty histograms of children without documents. */
+static int release_empty(struct rw_grower *g, int n_siblings)
+{
+    int n = 0;
+    for (int i = 0; i < n_siblings; i++) {
+        if (g->node[g->sibling[i].smaller].n == 0)
+            g->search[n++] = g->sibling[i].smaller;
+    }
+    g->times->n_released += n;
+    return n ? g->engine->ops->release(g->engine, g->search, n) : RW_OK;
+}
+
+/* Makes the histograms of g->sibling, and finds the split of the level that begins with slot
+ * `first` and has n nodes. Writes each node's copy of it to g->split, with an equal part of the
+ * gain. If there is no split, the copy of slot `first` has column -1. */
+static int search_level(struct rw_grower *g, int32_t first, int32_t n, int n_siblings)
+{
+    struct rw_engine *engine = g->engine;
+    int n_search = 0;
+    double start = rw_clock_ms();
+    int32_t head = first;
+    while (g->node[head].n == 0)
+        head++;
+    if (g->nodes) {
+        allow_slot(g->nodes, first, g->nodes->allowed);
+        RW_TRY(engine->ops->allow(engine, &head, 1, g->nodes->allowed));
+    }
+    RW_TRY(engine->ops->histograms(engine, g->sibling, n_siblings));
+    RW_TRY(release_empty(g, n_siblings));
+    for (int32_t slot = head; slot < first + n; slot++) {
+        if (g->node[slot].n > 0)
+            g->search[n_search++] = slot;
+    }
+    g->times->histograms_ms += rw_clock_ms() - start;
+    g->times->n_histograms += n_siblings;
+    start = rw_clock_ms();
+    RW_TRY(rw_engine_best_level(engine, g->search, n_search, g->found));
+    for (int i = 0; i < n_search; i++) {
+        if (g->found[i].column >= 0 && g->found[i].n_left > g->node[g->search[i]].n)
+            return rw_comm_nonsense(engine->ctx, "splits");
+    }
+    for (int32_t i = n - 1, k = n_search; i >= 0; i--) {
+        struct rw_split *split = &g->split[first + i];
+        const int is_empty = g->node[first + i].n == 0;
+        rw_split_copy(split, &g->found[is_empty ? 0 : --k]);
+        split->slot = first + i;
+        split->gain /= n;
+        if (is_empty)
+            split->n_left = 0;
+    }
+    g->times->splits_ms += rw_clock_ms() - start;
+    return RW_OK;
+}
+
+/* Divides the nodes of a level by their splits, and lists the histograms of their children in
+ * g->sibling. Returns their number, or a negative status. A child without documents is the smaller
+ * one of its pair; its histogram is empty, and the other child gets the parent's. */
+static int split_level(struct rw_grower *g, int32_t first, int32_t n, int32_t depth)
+{
+    int n_siblings = 0;
+    const double start = rw_clock_ms();
+    for (int32_t i = 0; i < n; i++) {
+        rw_split_copy(&g->batch[i], &g->split[first + i]);
+        g->batch[i].left = 2 * (first + i) + 1;
+        g->batch[i].right = 2 * (first + i) + 2;
+    }
+    RW_TRY(g->engine->ops->partition(g->engine, g->batch, n));
+    g->times->partition_ms += rw_clock_ms() - start;
+    g->times->n_batches++;
+    for (int32_t i = 0; i < n; i++) {
+        const struct rw_split *split = &g->batch[i];
+        struct grow_node *parent = &g->node[first + i];
+        const uint64_t n_left = split->n_left, n_right = parent->n - n_left;
+        parent->left = split->left;
+        parent->right = split->right;
+        parent->index = g->n_splits++;
+        add_node(g, n_left, depth + 1);
+        add_node(g, n_right, depth + 1);
+        const int left_is_small = n_left <= n_right;
+        if (parent->n > 0)
+            g->sibling[n_siblings++] =
+                (struct rw_sibling){.parent = split->slot,
+                                    .smaller = left_is_small ? split->left : split->right,
+                                    .larger = left_is_small ? split->right : split->left};
+    }
+    if (g->nodes)
+        node_features_add(g->nodes, &g->batch[0]);
+    g->has_sets |= g->batch[0].is_set;
+    return n_siblings;
+}
+
+/* Returns 1 if a node of the level is large enough for two sides that are allowed. */
+static int level_may_split(const struct rw_grower *g, int32_t first, int32_t n)
+{
+    for (int32_t slot = first; slot < first + n; slot++) {
+        if (may_split(g, &g->node[slot]))
+            return 1;
+    }
+    return 0;
+}
+
+static int grow_symmetric(struct rw_grower *g, const struct rw_root *root)
+{
+    int n_siblings = 1; /* the root's histogram */
+    for (int32_t depth = 0; root->n_features > 0; depth++) {
+        const int32_t n = (int32_t)1 << depth, first = n - 1;
+        if (!level_may_split(g, first, n))
+            break;
+        RW_TRY(search_level(g, first, n, n_siblings));
+        if (g->split[first].column < 0)
+            break;
+        n_siblings = split_level(g, first, n, depth);
+        RW_TRY(n_siblings);
+    }
+    for (g->n_nodes = 0; g->n_nodes < g->n_slots; g->n_nodes++)
+        g->slot_of[g->n_nodes] = g->n_nodes;
     return RW_OK;
 }
 
@@ -648,7 +776,9 @@ static int leaf_values(struct rw_grower *g, const struct rw_root *root, const in
         tree->leaf[leaf] = rw_leaf_value(&rule, &g->sum[leaf]);
         rw_tree_set_cover(tree, leaf, &g->sum[leaf], root->hess_exponent);
     }
-    if (g->rules.monotone)
+    if (g->rules.symmetric)
+        rw_symmetric_values(g->monotone, &rule, g->rules.monotone, g->sum, tree);
+    else if (g->rules.monotone)
         rw_monotone_values(g->monotone, &rule, g->rules.monotone, g->sum, tree);
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
         if (!isfinite(tree->leaf[leaf]))
@@ -718,7 +848,7 @@ int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t 
     grower->engine = engine;
     grower->times = times;
     RW_TRY(start_tree(grower, tree, &root));
-    RW_TRY(grow_nodes(grower));
+    RW_TRY(grower->rules.symmetric ? grow_symmetric(grower, &root) : grow_nodes(grower));
     const int32_t n_leaves = list_leaves(grower, leaf_slot);
     if (n_leaves > 1 && engine->ops->start_leaf_sums)
         RW_TRY(engine->ops->start_leaf_sums(engine, leaf_slot, n_leaves));
@@ -747,69 +877,4 @@ int32_t rw_interactions_broken(const struct rw_interactions *interactions,
         }
     }
     return -1;
-}
-
-/* Returns the index of a child's sums and bounds; splits come before leaves. */
-static int32_t index_of(const struct rw_tree *tree, int32_t child)
-{
-    return child >= 0 ? child : tree->n_leaves - 1 + ~child;
-}
-
-static double within(const struct rw_bounds *bounds, double value)
-{
-    return value < bounds->low ? bounds->low : value > bounds->high ? bounds->high : value;
-}
-
-/* Sets the bounds of a split's children. */
-static void divide(struct rw_monotone *room, const struct rw_leaf_rule *rule, int direction,
-                   int32_t split, int32_t left, int32_t right)
-{
-    const struct rw_bounds own = room[split].bounds;
-    room[left].bounds = room[right].bounds = own;
-    if (direction == 0)
-        return;
-    const double l = within(&own, rw_leaf_real(rule, &room[left].sum));
-    const double r = within(&own, rw_leaf_real(rule, &room[right].sum));
-    const double middle = within(&own, 0.5 * l + 0.5 * r);
-    room[direction > 0 ? left : right].bounds.high = middle;
-    room[direction > 0 ? right : left].bounds.low = middle;
-}
-
-void rw_monotone_values(struct rw_monotone *room, const struct rw_leaf_rule *rule,
-                        const int8_t *direction, const struct rw_sum *sum, struct rw_tree *tree)
-{
-    const int32_t n_splits = tree->n_leaves - 1;
-    for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++)
-        room[n_splits + leaf].sum = sum[leaf];
-    for (int32_t k = n_splits - 1; k >= 0; k--) {
-        room[k].sum = room[index_of(tree, tree->left[k])].sum;
-        rw_sum_merge(&room[k].sum, &room[index_of(tree, tree->right[k])].sum);
-    }
-    room[0].bounds =
-        (struct rw_bounds){-DBL_MAX, DBL_MAX}; /* finite, so that no mean is infinite */
-    for (int32_t k = 0; k < n_splits; k++)
-        divide(room, rule, direction[tree->feature[k]], k, index_of(tree, tree->left[k]),
-               index_of(tree, tree->right[k]));
-    for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++)
-        tree->leaf[leaf] =
-            rw_leaf_float(within(&room[n_splits + leaf].bounds, rw_leaf_real(rule, &sum[leaf])));
-}
-
-int32_t rw_monotone_broken(struct rw_monotone *room, const int8_t *direction,
-                           const struct rw_tree *tree)
-{
-    const int32_t n_splits = tree->n_leaves - 1;
-    int32_t broken = -1;
-    for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++)
-        room[n_splits + leaf].bounds = (struct rw_bounds){tree->leaf[leaf], tree->leaf[leaf]};
-    for (int32_t k = n_splits - 1; k >= 0; k--) {
-        const struct rw_bounds *left = &room[index_of(tree, tree->left[k])].bounds;
-        const struct rw_bounds *right = &room[index_of(tree, tree->right[k])].bounds;
-        const int way = direction[tree->feature[k]];
-        room[k].bounds =
-            (struct rw_bounds){fmin(left->low, right->low), fmax(left->high, right->high)};
-        if ((way > 0 && left->high > right->low) || (way < 0 && left->low < right->high))
-            broken = k;
-    }
-    return broken;
 }

@@ -15,6 +15,9 @@ struct rw_grow_rules {
     /* 0: best-first, the split with the highest gain next, up to `leaves`. 1: whole levels, up to
      * `depth`, whatever `leaves` is. */
     int levels;
+    /* 1: all nodes of a level have one split. `levels` is 1 then. Nodes without documents are
+     * split, too, so the number of leaves is a power of two. */
+    int symmetric;
     int32_t leaves; /* largest number of leaves, >= 2 */
     int32_t depth;  /* largest depth; 0: unlimited (not with levels) */
     /* Best-first: the largest number of nodes in a batch. It does not change the tree. 0 means 1
@@ -71,7 +74,8 @@ int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t 
  * tree, feature and the node's key, is under node_threshold (struct rw_engine_rules). If no number
  * is, the grower keeps the feature with the lowest number, the first of equals. A node's key is
  * made from seed, tree, its parent's key and its side. So a key depends on the path from the root,
- * not on the order in which nodes grow. */
+ * not on the order in which nodes grow. In a symmetric tree, the features of the first node of a
+ * level are those of the whole level. */
 struct rw_interactions {
     uint32_t n_groups, n_words; /* n_words: 64-bit words of a set of groups */
     uint64_t *groups; /* [RW_FEATURE_IDS][n_words] groups that contain each feature; owned */
@@ -118,6 +122,13 @@ struct rw_monotone {
  * constraint. sum: [n_leaves] sums over the documents of each leaf. */
 void rw_monotone_values(struct rw_monotone *room, const struct rw_leaf_rule *rule,
                         const int8_t *direction, const struct rw_sum *sum, struct rw_tree *tree);
+
+/* Does the work of rw_monotone_values for a tree with empty leaves, which have no documents. An
+ * empty leaf gets the value that its nearest ancestor with documents would have as a leaf, limited
+ * so that the tree keeps all constraints. Splits with an empty side do not change the bounds of the
+ * other side. direction: NULL: no constraints. */
+void rw_symmetric_values(struct rw_monotone *room, const struct rw_leaf_rule *rule,
+                         const int8_t *direction, const struct rw_sum *sum, struct rw_tree *tree);
 
 /* Returns the index of the first split whose monotone constraint is broken by two leaves, one on
  * each side, or -1 if the tree keeps all constraints. The tree may come from any training.

@@ -201,6 +201,36 @@ RW_HD double rw_net_gain(const struct rw_split_rule *rule, double gain, double p
     return net > rule->given.min_gain ? net : 0.0;
 }
 
+/* ---- a split that all nodes of a level share (best_level in tree/engine.h) ----
+ *
+ * Its gain is the sum of rw_level_gain over the nodes, in the order of their slots, times
+ * gain_scale. */
+
+/* Returns rw_side_gain of a node or side, or 0 if it is not allowed as a side. */
+RW_HD double rw_level_share(const struct rw_split_rule *rule, const struct rw_cell *side)
+{
+    return rw_side_allowed(rule, side) ? rw_side_gain(rule, side) : 0.0;
+}
+
+/* Returns the term of one node in that sum. share: rw_level_share of the node. The result is
+ * exactly 0 if all documents are on one side. */
+RW_HD double rw_level_gain(const struct rw_split_rule *rule, const struct rw_cell *left,
+                           const struct rw_cell *right, double share)
+{
+    return rw_level_share(rule, left) + rw_level_share(rule, right) - share;
+}
+
+/* Returns 1 if both sides have documents and their values break the monotone constraint, as in
+ * rw_ordered_gain. No level is split in such a way. */
+RW_HD int rw_level_breaks(const struct rw_split_rule *rule, int direction,
+                          const struct rw_cell *left, const struct rw_cell *right)
+{
+    if (direction == 0 || left->n == 0 || right->n == 0)
+        return 0;
+    const double l = rw_side_value(rule, left), r = rw_side_value(rule, right);
+    return direction > 0 ? l > r : l < r;
+}
+
 /* A margin for comparing the values of two sides in float, where each value has a relative error of
  * at most 2^-20. If the values differ by at least this share of the sum of their magnitudes, their
  * order is the one that rw_ordered_gain finds. Otherwise their order is uncertain. */

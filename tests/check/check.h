@@ -87,6 +87,7 @@ struct check_spec {
     int groups;     /* of features that may be used together; 0: all may */
     int categories; /* codes of features by categories, 2 to 1024; 0: no such features */
     double sigma, split_l2, min_hessian, min_gain, sample_queries, sample_features;
+    int symmetric;                   /* 1: all nodes that are searched together have one split */
     double penalty;                  /* largest feature penalty; 0: no penalties */
     double sample_docs, sample_node; /* 0: all */
     uint32_t truncation, min_docs, leaves, n_trees;

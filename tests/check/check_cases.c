@@ -269,6 +269,35 @@ static const struct check_spec table[] = {
      .n_queries = 60, .min_docs = 1, .leaves = 60},
     {BASE, .name = "categories/large", .categories = 120, .n_queries = 2500, .query_min = 30,
      .query_max = 34, .n_features = 8, .n_trees = 2, .leaves = 60, .n_threads = 7},
+    /* symmetric trees */
+    {BASE, .name = "symmetric", .symmetric = 1, .leaves = 64},
+    {BASE, .name = "symmetric/newton", .symmetric = 1, .leaves = 64, .newton = 1, .min_docs = 1},
+    {BASE, .name = "symmetric/min-docs", .symmetric = 1, .leaves = 64, .min_docs = 20,
+     .n_queries = 60, .min_hessian = 0.05, .newton = 1},
+    {BASE, .name = "symmetric/one-doc", ONE_QUERY(1), .symmetric = 1, .min_docs = 1, .leaves = 8},
+    {BASE, .name = "symmetric/few-docs", ONE_QUERY(9), .symmetric = 1, .min_docs = 1, .leaves = 256,
+     .n_threads = 7},
+    {BASE, .name = "symmetric/missing", .symmetric = 1, .absent_missing = 1, .leaves = 64,
+     .columns = 1u << COLUMN_HALF_MISSING | 1u << COLUMN_HIGH_WITH_MISSING | 1u << COLUMN_SPARSE,
+     .n_queries = 60},
+    {BASE, .name = "symmetric/sparse", ONLY(COLUMN_SPARSE), .symmetric = 1, .leaves = 64,
+     .n_queries = 60, .newton = 1},
+    {BASE, .name = "symmetric/equal", ONLY(COLUMN_BINARY_MISSING), .symmetric = 1, .leaves = 64,
+     .min_docs = 1},
+    {BASE, .name = "symmetric/bits16", .symmetric = 1, .bits = 16, .n_queries = 1800,
+     .query_min = 40, .query_max = 40, .n_features = 3, .leaves = 64, .n_trees = 1, .newton = 1},
+    {BASE, .name = "symmetric/wide", .symmetric = 1, .bits = 16, .n_queries = 2000, .query_min = 40,
+     .query_max = 40, .n_features = 3, .leaves = 16, .n_trees = 1, .objective = CHECK_HANDED_OVER,
+     .gradients = GRADIENTS_ONE_SIGN},
+    {BASE, .name = "symmetric/bits12", .symmetric = 1, .n_queries = 600, .leaves = 64, .n_trees = 2,
+     .newton = 1, .bits = 12, .bins = 300, .n_threads = 7},
+    {BASE, .name = "symmetric/shape", .symmetric = 1, .leaves = 64, .n_queries = 60, .monotone = 2,
+     .groups = 3, .penalty = 0.02, .sample_node = 0.5, .sample_docs = 0.7, .sample_queries = 0.8},
+    {BASE, .name = "symmetric/shape/newton", .symmetric = 1, .leaves = 64, .n_queries = 60,
+     .monotone = 1, .penalty = 0.02, .sample_features = 0.5, .split_l2 = 2.0, .newton = 1,
+     .min_docs = 1, .min_gain = 0.001},
+    {BASE, .name = "symmetric/large", .symmetric = 1, .n_queries = 2500, .query_min = 30,
+     .query_max = 34, .n_features = 8, .n_trees = 2, .leaves = 64, .n_threads = 7},
     /* samples */
     {BASE, .name = "sample/docs", .sample_docs = 0.5, .n_queries = 40},
     {BASE, .name = "sample/docs/newton", .sample_docs = 0.3, .sample_queries = 0.6,
@@ -367,6 +396,7 @@ static void random_spec(uint64_t seed, struct check_spec *s)
     s->categories = check_chance(&random, 0.6)   ? 0
                     : check_chance(&random, 0.8) ? 2 + (int)check_below(&random, 255)
                                                  : 257 + (int)check_below(&random, 768);
+    s->symmetric = s->categories == 0 && check_chance(&random, 0.3);
 }
 
 int check_spec_at(int i, int n_random, uint64_t seed, struct check_spec *out)

@@ -214,6 +214,7 @@ static void make_rules(const struct check_spec *spec, struct check_case *c)
         .monotone = c->monotone,
         .penalty = c->penalty,
         .interactions = spec->groups ? &c->interactions : NULL,
+        .symmetric = spec->symmetric,
         .max_slots = 2 * spec->leaves - 1,
         /* in one case in two */
         .max_histograms = c->seed % 2 && spec->leaves > 8 ? spec->leaves / 2 : 0};

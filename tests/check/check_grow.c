@@ -48,7 +48,16 @@ void check_grow(struct check_run *run, uint32_t tree_number)
         rules.levels = 1;
         rules.depth = 2;
     }
-    while (rules.leaves > 1 &&
+    if (run->c->spec.symmetric) {
+        if (rules.leaves < 4)
+            return;
+        rules.levels = rules.symmetric = 1;
+        rules.depth = 1;
+        while (2u << (rules.depth + 1) <= run->c->rules.max_slots + 1 &&
+               2u << rules.depth <= 2 * rw_rules_histograms(&run->c->rules))
+            rules.depth++;
+    }
+    while (!rules.symmetric && rules.leaves > 1 &&
            (rw_grow_max_slots(&rules) > run->c->rules.max_slots ||
             rw_grow_max_histograms(&rules) > rw_rules_histograms(&run->c->rules)))
         rules.leaves--; /* batches take more of both */

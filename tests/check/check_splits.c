@@ -1,5 +1,5 @@
-/* histograms and best_splits: histograms never leave an engine, so the splits they lead to are
- * compared, over many partitions of the documents. */
+/* histograms, best_splits and best_level: histograms never leave an engine, so the splits they lead
+ * to are compared, over many partitions of the documents. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,8 +59,10 @@ void check_splits(struct check_run *run, const struct rw_sibling *siblings, int 
     const size_t n = (size_t)n_slots;
     for (int side = 0; side < 2; side++) {
         split[side] = check_buffer(n, sizeof(**split), side);
-        status[side] =
-            rw_engine_best_splits(side ? run->engine : run->ref, slots, n_slots, split[side]);
+        struct rw_engine *engine = side ? run->engine : run->ref;
+        status[side] = run->c->spec.symmetric
+                           ? rw_engine_best_level(engine, slots, n_slots, split[side])
+                           : rw_engine_best_splits(engine, slots, n_slots, split[side]);
     }
     check_status(run, OP_SPLITS, status[0], status[1]);
     for (size_t i = 0; i < n && status[0] >= 0 && status[1] >= 0; i++) {

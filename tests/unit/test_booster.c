@@ -620,6 +620,21 @@ BOOSTER_TEST(deepest_levels)
     cr_assert_str_eq(rw_last_error(ctx), "depth is 17; expected 1 to 16 when growing by levels");
 }
 
+BOOSTER_TEST(deepest_symmetric)
+{
+    rw_params_free(params);
+    cr_assert_eq(rw_params_new(ctx, &params), RW_OK);
+    set("grow", "symmetric");
+    set("rounds", "1");
+    set("depth", "12");
+    rw_model_free(trained(NULL, 0));
+    struct rw_model *model = NULL;
+    set("depth", "13");
+    cr_assert_eq(run(NULL, 0, &model), RW_ERR_ARGUMENT);
+    cr_assert_null(model);
+    cr_assert_str_eq(rw_last_error(ctx), "depth is 13; expected 1 to 12 for symmetric trees");
+}
+
 static int set_more_threads(void *user, const struct rw_round *round)
 {
     (void)round;

@@ -73,6 +73,13 @@ Test(checkpoint, whole_levels)
     resume_everywhere(&run, "levels");
 }
 
+Test(checkpoint, symmetric)
+{
+    set("grow symmetric depth 4 min-docs 5 rounds 6 sample-features-node 0.5");
+    const struct run run = {.n_valid = 1};
+    resume_everywhere(&run, "symmetric");
+}
+
 Test(checkpoint, yetirank)
 {
     set("objective yetirank leaves 6 min-docs 5 rounds 6");

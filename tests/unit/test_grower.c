@@ -35,6 +35,7 @@ static int grow(const struct rw_grow_rules *rules, double min_gain, const char *
                                                  .lambda = {.sigma = 1.0f},
                                                  .min_docs = rules->min_docs,
                                                  .split.min_gain = min_gain,
+                                                 .symmetric = rules->symmetric,
                                                  .bits = 12,
                                                  .nearest = 1,
                                                  .query_threshold = (uint64_t)1 << 32,
@@ -173,6 +174,115 @@ GROWER_TEST(levels)
     }
     for (int32_t leaf = 0; leaf + 1 < tree.n_leaves; leaf++)
         cr_assert_lt(leaf_slot[leaf], leaf_slot[leaf + 1]);
+}
+
+/* The sums of some documents: labels, which are also the lambdas of a first tree, and counts. */
+struct part {
+    double sum, n;
+};
+
+/* The share of a level's gain, from its definition. */
+static double share_of(struct part part, double min_docs)
+{
+    return part.n < min_docs ? 0.0 : part.sum * part.sum / part.n;
+}
+
+/* Adds up the documents of each of 2^depth nodes on either side of a split by `feature`. */
+static void add_level(const int *node, const float *column, float cut, int missing_left,
+                      struct part (*part)[2])
+{
+    memset(part, 0, 64 * sizeof(*part));
+    for (uint32_t i = 0; i < train->n_docs; i++) {
+        const int left = isnan(column[i]) ? missing_left : column[i] <= cut;
+        part[node[i]][!left].sum += (double)train->label[i];
+        part[node[i]][!left].n += 1.0;
+    }
+}
+
+static double level_gain(struct part (*part)[2], int n, double min_docs)
+{
+    double gain = 0.0;
+    for (int k = 0; k < n; k++) {
+        const struct part all = {part[k][0].sum + part[k][1].sum, part[k][0].n + part[k][1].n};
+        gain += share_of(part[k][0], min_docs) + share_of(part[k][1], min_docs) -
+                share_of(all, min_docs);
+    }
+    return gain;
+}
+
+/* Each level of a symmetric tree has one split. Its gain follows from the definition, and no split
+ * at any document's value has a higher one. Empty leaves have the value of an ancestor. */
+GROWER_TEST(symmetric)
+{
+    const struct rw_grow_rules rules = {
+        .levels = 1, .symmetric = 1, .depth = 6, .min_docs = 12, .rate = 1.0};
+    enum { DOCS = 300 };
+    static float value[DOCS][5], labels[DOCS], column[5][DOCS], *columns[5];
+    const uint32_t offsets[] = {0, DOCS};
+    int node[DOCS] = {0}, n_empty = 0;
+    cr_assert_eq(rw_grow_max_slots(&rules), 127);
+    cr_assert_eq(rw_grow_max_histograms(&rules), 32);
+    for (int i = 0; i < DOCS; i++) {
+        labels[i] = (float)((i * 7919 + i / 7) % 13);
+        for (int f = 0; f < 5; f++) {
+            value[i][f] = (float)(i * (31 + 12 * f) % (f == 4 ? 7 : 40) - 3);
+            if (f >= 3 && i % 11 == f)
+                value[i][f] = NAN;
+            column[f][i] = value[i][f];
+            columns[f] = column[f];
+        }
+    }
+    rw_dataset_free(train);
+    cr_assert_eq(rw_dataset_from_memory(ctx, &value[0][0], labels, offsets, DOCS, 5, 1, 0, &train),
+                 RW_OK, "%s", rw_last_error(ctx));
+    for (int i = 0; i < DOCS; i++)
+        train->label[i] -= 6.0f;
+    cr_assert_eq(grow(&rules, 0.0, "ref"), RW_OK);
+    cr_assert_eq(tree.n_leaves & (tree.n_leaves - 1), 0);
+    cr_assert_geq(tree.n_leaves, 8);
+    for (int n = 1; n < tree.n_leaves; n *= 2) {
+        struct part part[64][2];
+        const int first = n - 1;
+        const uint32_t own = tree.feature[first];
+        for (int k = first; k < first + n; k++) {
+            cr_assert_eq(tree.feature[k], own);
+            cr_assert_eq(tree.cut[k], tree.cut[first]);
+            cr_assert_eq(tree.missing_left[k], tree.missing_left[first]);
+            cr_assert_eq(tree.gain[k], tree.gain[first]);
+        }
+        add_level(node, columns[own], tree.cut[first], tree.missing_left[first], part);
+        const double gain = level_gain(part, n, 12.0);
+        for (uint32_t f = 0; f < 5; f++) {
+            for (uint32_t i = 0; i < train->n_docs; i++) {
+                struct part other[64][2];
+                for (int missing = 0; missing < 2 && !isnan(columns[f][i]); missing++) {
+                    add_level(node, columns[f], columns[f][i], missing, other);
+                    cr_assert_leq(level_gain(other, n, 12.0), gain * 1.001);
+                }
+            }
+        }
+        for (uint32_t i = 0; i < train->n_docs; i++) {
+            const float x = columns[own][i];
+            const int left = isnan(x) ? tree.missing_left[first] : x <= tree.cut[first];
+            node[i] = 2 * node[i] + !left;
+        }
+    }
+    for (int32_t leaf = 0; leaf < tree.n_leaves; leaf++) {
+        double sum = 0.0;
+        int n = 0, above = leaf, shift = 0;
+        for (; n == 0; above /= 2, shift++) {
+            for (uint32_t i = 0; i < train->n_docs; i++) {
+                if (node[i] >> shift == above) {
+                    n++;
+                    sum += (double)train->label[i];
+                }
+            }
+            n_empty += n == 0;
+        }
+        cr_assert_float_eq(tree.leaf[leaf], sum / n, 1e-5, "leaf %d", leaf);
+        cr_assert_eq(tree.docs[leaf] > 0.0, shift == 1);
+    }
+    cr_assert_gt(n_empty, 0);
 }
 
 GROWER_TEST(nothing_to_split)

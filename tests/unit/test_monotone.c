@@ -281,6 +281,41 @@ Test(monotone, bounds_of_leaves)
     expect_values(zero, 0.0f, 0.0f, 0.0f);
 }
 
+/* The two left leaves and the right one, with some of them empty, in a symmetric tree. */
+static void expect_symmetric(const struct rw_sum *sum, float a, float b, float c)
+{
+    struct rw_monotone room[5];
+    struct rw_tree tree;
+    small_tree(&tree);
+    rw_symmetric_values(room, &plain_rule, direction, sum, &tree);
+    cr_assert_eq(tree.leaf[0], a, "%g", (double)tree.leaf[0]);
+    cr_assert_eq(tree.leaf[1], b, "%g", (double)tree.leaf[1]);
+    cr_assert_eq(tree.leaf[2], c, "%g", (double)tree.leaf[2]);
+    cr_assert_eq(rw_monotone_broken(room, direction, &tree), -1);
+    rw_tree_release(&tree);
+}
+
+Test(monotone, empty_leaves)
+{
+    const struct rw_sum none = {0}, a = sum_of(9, 1), b = sum_of(-1, 1), c = sum_of(6, 1);
+    const struct rw_sum no_right[] = {a, b, none}, no_left[] = {none, none, c};
+    const struct rw_sum no_first[] = {none, b, c}, all[] = {a, b, c};
+    expect_symmetric(all, 9.0f, -1.0f, 6.0f);
+    expect_symmetric(no_right, 9.0f, -1.0f, 4.0f); /* the root's value: (9 - 1) / 2 */
+    expect_symmetric(no_left, 6.0f, 6.0f, 6.0f);
+    expect_symmetric(no_first, -1.0f, -1.0f, 6.0f);
+    direction[1] = 1; /* the empty right leaf is limited, the others keep their values */
+    expect_symmetric(no_right, 9.0f, -1.0f, 9.0f);
+    expect_symmetric(no_left, 6.0f, 6.0f, 6.0f);
+    direction[1] = -1;
+    expect_symmetric(no_right, 9.0f, -1.0f, -1.0f);
+    direction[1] = direction[2] = 1;
+    expect_symmetric(all, 2.0f, 2.0f, 6.0f);
+    expect_symmetric(no_first, -1.0f, -1.0f, 6.0f);
+    const struct rw_sum above[] = {none, c, b}; /* 6 and -1 meet at 2.5 */
+    expect_symmetric(above, 2.5f, 2.5f, 2.5f);
+}
+
 Test(monotone, values_without_end)
 {
     /* nothing is lost where a value, or a sum of two, is infinite: the grower refuses such leaves

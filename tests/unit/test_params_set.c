@@ -116,7 +116,7 @@ Test(params_set, bad_values)
     }
     refused("l2", "1e999", "parameter 'l2': expected a number, 0 to 1e9, found '1e999'");
     refused("grow", "leaf",
-            "parameter 'grow': expected leaves|levels, found 'leaf'\n"
+            "parameter 'grow': expected leaves|levels|symmetric, found 'leaf'\n"
             "hint: 'leaf' is 'leaves' here");
     refused("norm", "true",
             "parameter 'norm': expected off|on, found 'true'\nhint: 'true' is 'on' here");
@@ -171,7 +171,7 @@ Test(params_set, values_of_other_trainers)
             OBJECTIVE "'rank_xendcg'\nhint: 'rank_xendcg' is 'xendcg' here");
     refused("objective", "frobnicate", OBJECTIVE "'frobnicate'");
     refused("grow", "Lossguide",
-            "parameter 'grow': expected leaves|levels, found 'Lossguide'\n"
+            "parameter 'grow': expected leaves|levels|symmetric, found 'Lossguide'\n"
             "hint: 'Lossguide' is 'leaves' here");
     refused("depth", "-1",
             "parameter 'depth': expected a whole number, 0 to 64, or auto, found '-1'\n"

@@ -114,10 +114,12 @@ static int allocate(struct rw_cpu *cpu)
         cpu->cell_at[f + 1] = cpu->cell_at[f] + rw_cpu_n_cells(bins->cuts, f);
     cpu->kept.at = cpu->cell_at;
     /* sums over workers are never computed twice */
-    cpu->kept.least = cpu->sparse.n || cpu->workers ? 0 : LEAST_KEPT;
-    /* nodes that keep histograms have no documents in common */
+    cpu->kept.least = cpu->sparse.n || cpu->workers || rules->symmetric ? 0 : LEAST_KEPT;
+    /* Nodes that keep histograms have no documents in common. In a symmetric tree they may have any
+     * number of documents, and each may have an empty sibling. */
     const uint32_t least = rules->min_docs > cpu->kept.least ? rules->min_docs : cpu->kept.least;
-    const size_t most = rw_rules_histograms(rules), kept = all_docs / least + 2;
+    const size_t most = rw_rules_histograms(rules);
+    const size_t kept = rules->symmetric ? 2 * all_docs : all_docs / least + 2;
     cpu->kept.n_buffers = (int32_t)(kept < most ? kept : most);
     for (uint32_t f = 0; f < bins->cuts->n_features; f++)
         cpu->kept.buffer_words += rw_cpu_n_cells(bins->cuts, f) * words;
@@ -615,11 +617,12 @@ static int make_words(void *user, struct rw_share *share)
 /* Returns 1 if idle documents may be left out of histograms. Gains must not depend on numbers of
  * documents (newton), which then only decide whether a side of a split has enough of them. Splits
  * must be scored roughly, and there must be no other workers, listed sparse features or categorical
- * features. */
+ * features. Symmetric trees need cells with all documents. */
 static int may_separate(const struct rw_cpu *cpu)
 {
     return cpu->words.newton && cpu->words.packed && !cpu->workers && !cpu->sparse.n &&
-           !cpu->host.base.cuts->by_category && rw_cpu_searches_packed(cpu);
+           !cpu->host.base.rules.symmetric && !cpu->host.base.cuts->by_category &&
+           rw_cpu_searches_packed(cpu);
 }
 
 static int cpu_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
@@ -792,6 +795,7 @@ static const struct rw_engine_ops cpu_ops = {
     .histograms = rw_cpu_histograms,
     .release = rw_cpu_release,
     .best_splits = cpu_best_splits,
+    .best_level = rw_cpu_best_level,
     .partition = cpu_partition,
     .leaf_sums = cpu_leaf_sums,
     .add_tree = cpu_add_tree,

@@ -3,7 +3,8 @@
  * one document. The file engine_cpu_hist.c divides the work on histograms and splits among threads
  * and workers, and adds up the histograms of workers. Documents are added to histogram cells in
  * engine_cpu_build.c. The best split of a feature is found in engine_cpu_split.c, with the scores
- * of engine_cpu_cut_tmpl.c.
+ * of engine_cpu_cut_tmpl.c. The file engine_cpu_level.c finds the splits of symmetric trees, from
+ * kept histograms.
  *
  * A bundle is a feature, or a few features with a common code. Its frequent code is the one that
  * most documents of a sample have. A pass adds documents to the cells of a few bundles, and a slice
@@ -500,6 +501,8 @@ typedef float rw_cpu_score_fn(const struct rw_cpu_column *column, struct rw_cpu_
                               enum rw_cpu_cells kind);
 rw_cpu_score_fn rw_cpu_score_plain, rw_cpu_score_avx2, rw_cpu_score_avx512;
 
+/* The operation best_level (engine_cpu_level.c). */
+int rw_cpu_best_level(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);
 int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_cpu_release(struct rw_engine *engine, const int32_t *slots, int n);
 /* Allocates the memory for exchange with other workers. words: the most words per kept cell. */

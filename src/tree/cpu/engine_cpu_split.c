@@ -328,7 +328,8 @@ void rw_cpu_search_column(const struct rw_cpu *cpu, struct rw_cpu_search *search
 {
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const struct rw_split_rule *rule = &cpu->host.base.split_rule;
-    const int worth = search->all.n + cpu->n_idle[search->best.slot] >= 2 * rule->min_docs &&
+    const int worth = !cpu->host.base.rules.symmetric &&
+                      search->all.n + cpu->n_idle[search->best.slot] >= 2 * rule->min_docs &&
                       rw_host_allows(&cpu->host, search->best.slot, f);
     const int by_category = rw_cuts_by_category(cuts, f);
     if (worth && !by_category && rw_cpu_searches_packed(cpu)) {

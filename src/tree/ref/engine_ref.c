@@ -31,6 +31,8 @@ int rw_ref_prepare(struct rw_engine *engine)
     for (uint32_t f = 0; f < cuts->n_features; f++)
         ref->cell_offset[f + 1] = ref->cell_offset[f] + rw_cuts_n_codes(cuts, f);
     RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->node, engine->rules.max_slots));
+    RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->left, engine->rules.max_slots));
+    RW_TRY(RW_HOST_NEW_RAW(&ref->host, ref->all, engine->rules.max_slots));
     return RW_HOST_NEW(&ref->host, ref->cell, engine->rules.max_slots);
 }
 
@@ -193,6 +195,110 @@ static int ref_best_splits(struct rw_engine *engine, const int32_t *slots, int n
     return RW_OK;
 }
 
+/* ---- splits of whole levels ---- */
+
+/* The nodes of a level, and the cells of one feature in each. */
+struct level {
+    const struct rw_ref *ref;
+    const int32_t *slots; /* [n] */
+    int n;
+    uint32_t f;
+};
+
+/* Returns a node's cells of the feature. */
+static const struct rw_cell *cells_of(const struct level *level, int i)
+{
+    return level->ref->cell[level->slots[i]] + level->ref->cell_offset[level->f];
+}
+
+/* Returns a node's documents without a value of the feature. */
+static struct rw_cell missing_of(const struct level *level, int i)
+{
+    const struct rw_cuts *cuts = cuts_of(level->ref);
+    return cuts->has_missing[level->f] ? cells_of(level, i)[rw_cuts_n_bins(cuts, level->f)]
+                                       : (struct rw_cell){0, 0, 0};
+}
+
+/* Tries the threshold above bin b for all nodes. ref->left and ref->all have the sums of each node.
+ */
+static void try_level_cut(const struct level *level, uint32_t b, int has_missing,
+                          struct rw_split *best)
+{
+    const struct rw_ref *ref = level->ref;
+    const struct rw_split_rule *rule = &ref->host.base.split_rule;
+    const struct rw_cuts *cuts = cuts_of(ref);
+    const float cut = cuts->cut[cuts->offset[level->f] + b];
+    const int direction = rw_host_direction(&ref->host, level->f);
+    const int zero_goes_left = 0.0f <= cut;
+    for (int missing_left = 1; missing_left >= 0; missing_left--) {
+        double gain = 0.0;
+        int breaks = 0;
+        if (!has_missing && missing_left != zero_goes_left)
+            continue;
+        for (int i = 0; i < level->n; i++) {
+            const struct rw_cell missing = missing_of(level, i);
+            struct rw_cell l = ref->left[i];
+            if (missing_left)
+                rw_cell_add(&l, &missing);
+            const struct rw_cell r = rw_cell_less(&ref->all[i], &l);
+            gain += rw_level_gain(rule, &l, &r, rw_level_share(rule, &ref->all[i]));
+            breaks |= rw_level_breaks(rule, direction, &l, &r);
+        }
+        gain = rw_net_gain(rule, gain * rule->gain_scale, rw_host_penalty(&ref->host, level->f));
+        if (!breaks && gain > best->gain)
+            *best = (struct rw_split){.column = (int32_t)level->f,
+                                      .feature = cuts->feature[level->f],
+                                      .bin = b,
+                                      .cut = cut,
+                                      .missing_left = missing_left,
+                                      .gain = gain};
+    }
+}
+
+/* Tries all thresholds of a feature for all nodes. */
+static void try_level(const struct level *level, struct rw_split *best)
+{
+    const struct rw_ref *ref = level->ref;
+    const uint32_t n_bins = rw_cuts_n_bins(cuts_of(ref), level->f);
+    uint64_t n_missing = 0;
+    for (int i = 0; i < level->n; i++) {
+        ref->left[i] = (struct rw_cell){0, 0, 0};
+        ref->all[i] = missing_of(level, i);
+        n_missing += ref->all[i].n;
+        for (uint32_t b = 0; b < n_bins; b++)
+            rw_cell_add(&ref->all[i], &cells_of(level, i)[b]);
+    }
+    for (uint32_t b = 0; b < n_bins; b++) {
+        for (int i = 0; i < level->n; i++)
+            rw_cell_add(&ref->left[i], &cells_of(level, i)[b]);
+        try_level_cut(level, b, n_missing > 0, best);
+    }
+}
+
+static int ref_best_level(struct rw_engine *engine, const int32_t *slots, int n,
+                          struct rw_split *out)
+{
+    struct rw_ref *ref = ref_of(engine);
+    struct level level = {.ref = ref, .slots = slots, .n = n};
+    struct rw_split best = {.column = -1};
+    for (; level.f < cuts_of(ref)->n_features; level.f++) {
+        if (ref->host.feature_sampled[level.f] && rw_host_allows(&ref->host, slots[0], level.f))
+            try_level(&level, &best);
+    }
+    for (int i = 0; i < n; i++) {
+        out[i] = best;
+        out[i].slot = slots[i];
+        if (best.column < 0)
+            continue;
+        level.f = (uint32_t)best.column;
+        const struct rw_coded_node node = rw_coded_split(cuts_of(ref), &best);
+        for (uint32_t code = 0; code < rw_cuts_n_codes(cuts_of(ref), level.f); code++)
+            out[i].n_left +=
+                rw_coded_goes_left(&node, code) ? (uint32_t)cells_of(&level, i)[code].n : 0;
+    }
+    return RW_OK;
+}
+
 static int ref_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
     struct rw_ref *ref = ref_of(engine);
@@ -269,6 +375,7 @@ const struct rw_engine_ops rw_ref_ops = {
     .histograms = ref_histograms,
     .release = ref_release,
     .best_splits = ref_best_splits,
+    .best_level = ref_best_level,
     .partition = ref_partition,
     .leaf_sums = ref_leaf_sums,
     .add_tree = ref_add_tree,
