@@ -16,5 +16,5 @@ const struct rw_objective rw_objective_listnet = {.name = "listnet",
                                                   .params = "",
                                                   .ranks = 1,
                                                   .scratch = 1,
-                                                  .device = RW_OBJECTIVE_HOST,
+                                                  .device = RW_OBJECTIVE_LISTNET,
                                                   .query = query_of};

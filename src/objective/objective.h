@@ -136,7 +136,13 @@ enum rw_objective_device {
     RW_OBJECTIVE_HOST,      /* no gradients: the host computes them and copies them to the device */
     RW_OBJECTIVE_PAIRS,     /* for lambdarank with NDCG's deltas */
     RW_OBJECTIVE_RESIDUALS, /* for regression */
-    RW_OBJECTIVE_NEIGHBOURS, /* for yetirank; engines without it use RW_OBJECTIVE_HOST */
+    /* The following are for objectives of these names. Engines without them use
+     * RW_OBJECTIVE_HOST. */
+    RW_OBJECTIVE_NEIGHBOURS, /* yetirank */
+    RW_OBJECTIVE_LOGISTIC,
+    RW_OBJECTIVE_QUERYRMSE,
+    RW_OBJECTIVE_LISTNET,
+    RW_OBJECTIVE_XENDCG,
 };
 
 /* State that an objective keeps between trees in addition to the scores, such as the bias of
@@ -345,6 +351,43 @@ typedef void rw_rank_count_fn(const int32_t *key, uint32_t n, uint32_t *order);
 rw_lambda_block_fn rw_lambda_block_plain, rw_lambda_block_avx2, rw_lambda_block_avx512;
 rw_rank_count_fn rw_rank_count_plain, rw_rank_count_avx2, rw_rank_count_avx512;
 
+/* ---- formulas that the host and devices share ---- */
+
+struct rw_gradient {
+    double gradient, hessian;
+};
+
+/* logistic: score is the log of the odds of being relevant. */
+RW_HD struct rw_gradient rw_logistic_gradient(double score, int is_relevant)
+{
+    const double x = (score < 0.0 ? score : -score) * 1.4426950408889634;
+    const double odds = rw_exp2(x > -900.0 ? x : -900.0); /* of the less likely outcome */
+    const double likely = 1.0 / (1.0 + odds), unlikely = odds / (1.0 + odds);
+    const double lacks = is_relevant == (score < 0.0) ? likely : unlikely;
+    const struct rw_gradient result = {is_relevant ? lacks : -lacks, likely * unlikely};
+    return result;
+}
+
+/* queryrmse: returns a document's residual minus `first`, that of the query's first document. If
+ * all residuals are equal, the differences are exactly 0, whatever the rounding. */
+RW_HD double rw_residual_from(double first, float label, double score)
+{
+    return (double)label - score - first;
+}
+
+/* queryrmse: returns the mean of a query from the sums of weights and of weighted residuals. */
+RW_HD double rw_residual_mean(double sum, double weights)
+{
+    return weights > 0.0 ? sum / weights : 0.0;
+}
+
+/* xendcg: returns 2^label - gamma, with gamma from a random word. 2^label is gain + 1. */
+RW_HD double rw_xendcg_target(double gain, uint32_t word)
+{
+    const double gamma = ((double)word + 0.5) * 0x1p-32;
+    return gain + 1.0 - gamma;
+}
+
 /* ---- softmax and cross entropy, for listnet and xendcg; yetirank uses the softmax ---- */
 
 /* Returns exp(score - the query's best score), but at least 2^-900, so that no score overflows
@@ -375,16 +418,27 @@ static inline int rw_softmax_can_rank(const struct rw_objective_query *query)
     return 0;
 }
 
-/* Computes the gradients of the cross entropy -sum t_i log p_i. Here p_i = exp(s_i) / sum
- * exp(s_j) is the softmax of the scores, and the target t_i is a document's share of the sum of
- * amounts. The derivative by s_i is p_i - t_i, and its negative becomes query->gradient. The second
- * derivative p_i (1 - p_i) becomes query->hessian. Sums are taken in the order of the documents. If
- * no order is better than another, all of them are 0, as in lambdarank. amounts: [n], not negative,
- * and not all 0 unless all gains are equal; power: [n] scratch. */
+/* Returns the gradient of the cross entropy -sum t_i log p_i. Here p_i = exp(s_i) / sum exp(s_j)
+ * is the softmax of the scores, and the target t_i is a document's share of the sum of amounts. The
+ * derivative by s_i is p_i - t_i, and its negative is the gradient. The second derivative is
+ * p_i (1 - p_i). can_rank: 0: no order of the query is better than another, so both are 0, as in
+ * lambdarank. */
+RW_HD struct rw_gradient rw_softmax_gradient(double power, double power_sum, double amount,
+                                             double amount_sum, int can_rank)
+{
+    const double p = power / power_sum;
+    const struct rw_gradient result = {can_rank ? amount / amount_sum - p : 0.0,
+                                       can_rank ? p * (1.0 - p) : 0.0};
+    return result;
+}
+
+/* Writes rw_softmax_gradient of each document of the query. Sums are taken in the order of the
+ * documents. amounts: [n], not negative, and not all 0 unless all gains are equal; power: [n]
+ * scratch. */
 static inline void rw_softmax_gradients(const struct rw_objective_query *query,
                                         const double *amounts, double *power)
 {
-    const int counts = rw_softmax_can_rank(query);
+    const int can_rank = rw_softmax_can_rank(query);
     double amount_sum = 0.0, power_sum = 0.0;
     rw_softmax_powers(query->scores, query->n, power);
     for (uint32_t i = 0; i < query->n; i++) {
@@ -392,9 +446,10 @@ static inline void rw_softmax_gradients(const struct rw_objective_query *query,
         power_sum += power[i];
     }
     for (uint32_t i = 0; i < query->n; i++) {
-        const double p = power[i] / power_sum;
-        query->gradient[i] = counts ? amounts[i] / amount_sum - p : 0.0;
-        query->hessian[i] = counts ? p * (1.0 - p) : 0.0;
+        const struct rw_gradient of_one =
+            rw_softmax_gradient(power[i], power_sum, amounts[i], amount_sum, can_rank);
+        query->gradient[i] = of_one.gradient;
+        query->hessian[i] = of_one.hessian;
     }
 }
 

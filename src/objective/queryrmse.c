@@ -8,21 +8,19 @@
 static void query_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query)
 {
     (void)rule;
-    /* Subtract the first residual: if all are equal, the differences are exactly 0, whatever the
-     * rounding. */
-    const double first = (double)query->labels[0] - query->scores[0];
+    const double first = rw_residual_from(0.0, query->labels[0], query->scores[0]);
     double sum = 0.0, weights = 0.0;
     for (uint32_t i = 0; i < query->n; i++) {
         const double weight = query->weights ? query->weights[i] : 1.0;
-        query->gradient[i] = (double)query->labels[i] - query->scores[i] - first;
+        query->gradient[i] = rw_residual_from(first, query->labels[i], query->scores[i]);
         query->hessian[i] = 1.0;
         sum += weight * query->gradient[i];
         weights += weight;
     }
-    const double mean = weights > 0.0 ? sum / weights : 0.0;
+    const double mean = rw_residual_mean(sum, weights);
     for (uint32_t i = 0; i < query->n; i++)
         query->gradient[i] -= mean;
 }
 
 const struct rw_objective rw_objective_queryrmse = {
-    .name = "queryrmse", .params = "", .device = RW_OBJECTIVE_HOST, .query = query_of};
+    .name = "queryrmse", .params = "", .device = RW_OBJECTIVE_QUERYRMSE, .query = query_of};

@@ -12,8 +12,7 @@ static void query_of(const struct rw_objective_rule *rule, const struct rw_objec
     for (uint32_t i = 0; i < query->n; i++) {
         const uint32_t word =
             rw_random(rule->seed, query->first_document + i, query->tree, RW_STREAM_XENDCG);
-        const double gamma = ((double)word + 0.5) * 0x1p-32;
-        target[i] = query->gains[i] + 1.0 - gamma;
+        target[i] = rw_xendcg_target(query->gains[i], word);
     }
     rw_softmax_gradients(query, target, query->scratch + query->n);
 }
@@ -23,5 +22,5 @@ const struct rw_objective rw_objective_xendcg = {.name = "xendcg",
                                                  .ranks = 1,
                                                  .draws = 1,
                                                  .scratch = 2,
-                                                 .device = RW_OBJECTIVE_HOST,
+                                                 .device = RW_OBJECTIVE_XENDCG,
                                                  .query = query_of};

@@ -525,14 +525,16 @@ static int check_for_stop(struct booster *b, int ends, int *more)
 }
 
 /* After a tree without a split, returns 1 if the next tree can have one. This is so with
- * sampling, with random gradients, and with gradients that the host or the caller computes. The
- * answer does not depend on device arithmetic. */
+ * sampling, with random gradients, and with gradients that the caller or the host
+ * computes for some engine. The answer does not depend on the engine. */
 static int next_may_split(const struct booster *b)
 {
     const struct rw_objective *objective = objective_of(b);
-    return !objective || objective->draws || objective->device == RW_OBJECTIVE_HOST ||
-           b->params->sample_queries < 1.0 || b->params->sample_docs < 1.0 ||
-           b->params->sample_features < 1.0 || b->params->sample_features_node < 1.0;
+    const int by_all_engines = objective && (objective->device == RW_OBJECTIVE_PAIRS ||
+                                             objective->device == RW_OBJECTIVE_RESIDUALS);
+    return !by_all_engines || objective->draws || b->params->sample_queries < 1.0 ||
+           b->params->sample_docs < 1.0 || b->params->sample_features < 1.0 ||
+           b->params->sample_features_node < 1.0;
 }
 
 /* Handles the failed status of `grow`. If the caller interrupted the computation of gradients,

@@ -47,8 +47,8 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         if (engine->batch == 0)
             engine->batch = is_large ? ops->large_batch : ops->batch > 1 ? ops->batch : 1;
         engine->rules = *rules;
-        if (rules->objective && rules->objective->device == RW_OBJECTIVE_NEIGHBOURS &&
-            !engine->ops->neighbours)
+        if (rules->objective && rules->objective->device >= RW_OBJECTIVE_NEIGHBOURS &&
+            !engine->ops->all_objectives)
             engine->rules.objective = NULL;
         if (rules->doc_threshold == 0)
             engine->rules.doc_threshold = (uint64_t)1 << 32;

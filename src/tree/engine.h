@@ -178,9 +178,10 @@ struct rw_engine_ops {
     const char *name;
     int batch;       /* best number of nodes per request; 0: one, or the device's best number */
     int large_batch; /* as `batch`, for trees of RW_LARGE_TREE leaves or more; 0: `batch` */
-    /* 1: the engine computes RW_OBJECTIVE_NEIGHBOURS. 0: the host does; rw_engine_open then clears
-     * `objective` of the engine's rules. */
-    int neighbours;
+    /* 1: the engine computes all gradients of enum rw_objective_device. 0: those from
+     * RW_OBJECTIVE_NEIGHBOURS on are computed by the host; rw_engine_open then clears `objective`
+     * of the engine's rules. */
+    int all_objectives;
     void (*close)(struct rw_engine *);
     /* Loads a set. Set 0 is the training set and is loaded first. bins: the set's codes and, for
      * set 0, its cuts. They must outlive the engine, which then does not read the values. NULL: the

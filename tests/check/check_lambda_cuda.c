@@ -272,6 +272,33 @@ static void expect_neighbours(const struct lambda_case *c, struct integers *want
     want->info.lambda_exponent = want->info.hessian_exponent = RW_LAMBDA_EXPONENT;
 }
 
+/* Gradients of the host. If they are beyond the limits, the device's integers are 0, and
+ * rw_cuda_lambda_check fails with the host's message. */
+static void expect_reals_of_host(struct lambda_case *c, struct integers *want)
+{
+    const struct lambda_set *set = c->set;
+    const uint32_t n = set->data.n_docs;
+    struct rw_ctx *ctx = c->run->ctx;
+    struct rw_cuda_lambda_info info;
+    char text[300] = "";
+    double *reals = host_room(2 * (size_t)n, sizeof(*reals));
+    const int host = lambda_expect_reals(ctx, set, c->rules, reals, reals + n);
+    if (host < 0) {
+        snprintf(text, sizeof(text), "%s", rw_last_error(ctx));
+        memset(reals, 0, 2 * (size_t)n * sizeof(*reals));
+    }
+    expect_reals(set, reals, reals + n, want);
+    free(reals);
+    if (fenced_read(c->run, &c->d_info, &info) < 0) {
+        lambda_device_failed(c->run, c->what);
+        return;
+    }
+    const int device = rw_cuda_lambda_check(c->lambda, &info);
+    if (device != host || (host < 0 && strcmp(text, rw_last_error(ctx)) != 0))
+        lambda_failed(c->run, c->what, host < 0 ? text : "the device refuses the gradients");
+    c->run->n_refused += host < 0;
+}
+
 static int enqueue(struct lambda_case *c)
 {
     rw_cuda_lambda_set_tree(c->lambda, LAMBDA_TREE, LAMBDA_FIRST_DOC);
@@ -310,8 +337,10 @@ static void run_lambdas(struct lambda_case *c, int captured)
         struct integers want = {host_room(data->n_docs, sizeof(int64_t)),
                                 host_room(data->n_docs, sizeof(int64_t)),
                                 {0}};
-        if (c->rules->rule)
+        if (c->rules->rule && c->rules->objective->is_fixed)
             expect_neighbours(c, &want);
+        else if (c->rules->rule)
+            expect_reals_of_host(c, &want);
         else if (rw_rules_rank(c->rules))
             expect_lambdas(c->run->ctx, c->set, &c->rules->lambda, &want);
         else
@@ -341,7 +370,7 @@ void lambda_check_gradients(struct lambda_run *run, struct lambda_set *set,
              set->data.n_queries, n, rules->lambda.truncation, (double)rules->lambda.sigma,
              rules->lambda.norm);
     const struct rw_objective_rule of_pair = {.pair = rules->lambda};
-    const int allowed = !rw_rules_rank(rules) ||
+    const int allowed = !rules->objective || !rules->objective->check ||
                         rules->objective->check(run->ctx, rules->rule ? rules->rule : &of_pair,
                                                 set->longest, set->max_weight) >= 0;
     const int status = rw_cuda_lambda_new(run->ctx, run->device, rules, &set->data,
@@ -531,6 +560,7 @@ static const struct stage {
               {"all-pairs", stage_all_pairs},
               {"gradients", stage_gradients},
               {"neighbours", lambda_stage_neighbours},
+              {"queries", lambda_stage_queries},
               {"metrics", stage_metrics}};
 
 int main(int argc, char **argv)

@@ -63,7 +63,8 @@ static int objective(struct job *job, const char *name)
     const struct rw_objective *found = NULL;
     for (int i = 0; rw_objective_at(i); i++)
         found = strcmp(rw_objective_at(i)->name, name) == 0 ? rw_objective_at(i) : found;
-    const int is_handed = found && found->device == RW_OBJECTIVE_HOST;
+    const int is_handed = found && (found->device == RW_OBJECTIVE_HOST ||
+                                    found->device > RW_OBJECTIVE_NEIGHBOURS);
     job->handed = is_handed ? found : NULL;
     job->rules.objective = is_handed ? NULL : found;
     if (is_handed && found->is_fixed) /* which rw_engine_set_gradients does not take */

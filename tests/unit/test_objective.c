@@ -14,7 +14,7 @@ static void check_row(const struct rw_objective *row, int n)
     cr_assert(strlen(row->params) < sizeof(params));
     cr_expect_eq(rw_param_word(rw_objective_words + 1, row->name), n);
     cr_expect(row->query != NULL);
-    cr_expect(row->device == RW_OBJECTIVE_HOST || row->device == RW_OBJECTIVE_NEIGHBOURS ||
+    cr_expect((row->device != RW_OBJECTIVE_PAIRS && row->device != RW_OBJECTIVE_RESIDUALS) ||
               (!row->scratch && !row->positions));
     strcpy(params, row->params);
     int place = 0;

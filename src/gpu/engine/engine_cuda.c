@@ -207,6 +207,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     RW_TRY(rw_cuda_begin_root(cuda, root.n_features));
     RW_TRY(take_answer(cuda));
     struct rw_cuda_begin begin = *(const struct rw_cuda_begin *)cuda->answer;
+    RW_TRY(rw_cuda_lambda_check(cuda->lambda, &begin.info));
     cuda->n[0] = (uint32_t)begin.sum.n;
     RW_TRY(rw_cuda_workers_begin(cuda, &begin));
     root.sum = begin.sum;
@@ -738,7 +739,7 @@ static void cuda_close(struct rw_engine *engine)
 
 static const struct rw_engine_ops cuda_ops = {
     .name = "cuda",
-    .neighbours = 1,
+    .all_objectives = 1,
     .close = cuda_close,
     .load = rw_cuda_load,
     .set_gradients = cuda_set_gradients,

@@ -1,12 +1,13 @@
-/* Gradients of residuals and user gradients on the device. As real numbers they have no natural
- * unit. The unit of a tree is the power of two that brings the largest magnitude into [2^60, 2^61),
- * as in choose_scale of tree/engine_host.c. User gradients can also be in fixed point already.
+/* Integers of gradients that are real numbers: residuals, user gradients and those of
+ * cu_queries.cu. As real numbers they have no natural unit. The unit of a tree is the power of two
+ * that brings the largest magnitude into [2^60, 2^61), as in choose_scale of tree/engine_host.c.
+ * User gradients can also be in fixed point already.
  *
  * Shapes: all arrays are [n_docs].
  *
  * Decomposition: a grid strides over the documents twice. The first pass finds the largest
  * magnitudes by their bits, since doubles of 0 or more are ordered like their bits. The second pass
- * makes the integers. It computes the gradients again, which is cheaper than storing them. Fixed
+ * makes the integers. It computes residuals again, which is cheaper than storing them. Fixed
  * point needs one pass only. For any objective, pair_largest_kernel<false> finds the largest
  * magnitudes of finished integers again (rw_cuda_lambdas_largest). */
 #include "gpu/objective/lambda_cuda.h"
@@ -37,8 +38,11 @@ __device__ __forceinline__ struct gradient gradient_at(const struct rw_gradient_
 __global__ void gradient_largest_kernel(const __grid_constant__ struct rw_gradient_args a)
 {
     double gradient = 0.0, hessian = 0.0;
+    bool wrong = false; /* limits of rw_gradients_check */
     for (uint64_t doc = grid_first<GRADIENT_THREADS>(); doc < a.n_docs;
          doc += grid_step<GRADIENT_THREADS>()) {
+        wrong |= !a.d_label && !(fabs(a.d_gradient[doc]) <= 1e30 && a.d_hessian[doc] >= 0.0 &&
+                                 a.d_hessian[doc] <= 1e30);
         if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
         const struct gradient g = gradient_at(a, (uint32_t)doc);
@@ -46,14 +50,15 @@ __global__ void gradient_largest_kernel(const __grid_constant__ struct rw_gradie
         hessian = fabs(g.hessian) > hessian ? fabs(g.hessian) : hessian;
     }
     __syncwarp();
-    lambda_raise(&a.run.d_info->gradient_bits, rw_bits_of_double(gradient));
+    lambda_raise(&a.run.d_info->gradient_bits, wrong ? UINT64_MAX : rw_bits_of_double(gradient));
     lambda_raise(&a.run.d_info->hessian_bits, rw_bits_of_double(hessian));
 }
 
 __global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient_args a)
 {
-    const double gradient = rw_double_of_bits(a.run.d_info->gradient_bits);
-    const double hessian = rw_double_of_bits(a.run.d_info->hessian_bits);
+    const bool wrong = a.run.d_info->gradient_bits == UINT64_MAX;
+    const double gradient = wrong ? 0.0 : rw_double_of_bits(a.run.d_info->gradient_bits);
+    const double hessian = wrong ? 0.0 : rw_double_of_bits(a.run.d_info->hessian_bits);
     const int lambda_exponent = rw_fixed_exponent(gradient, RW_LAMBDA_EXPONENT);
     const int hessian_exponent = rw_fixed_exponent(hessian, RW_LAMBDA_EXPONENT);
     const double lambda_scale = rw_pow2(lambda_exponent), hessian_scale = rw_pow2(hessian_exponent);
@@ -68,8 +73,8 @@ __global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient
         if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
         const struct gradient g = gradient_at(a, (uint32_t)doc);
-        a.run.d_pair[doc].lambda = rw_round_int64(g.gradient * lambda_scale);
-        a.run.d_pair[doc].hessian = rw_round_int64(g.hessian * hessian_scale);
+        a.run.d_pair[doc].lambda = wrong ? 0 : rw_round_int64(g.gradient * lambda_scale);
+        a.run.d_pair[doc].hessian = wrong ? 0 : rw_round_int64(g.hessian * hessian_scale);
     }
 }
 

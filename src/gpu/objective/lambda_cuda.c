@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "comm/comm.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/objective/lambda_bounded.h"
 
@@ -16,8 +17,10 @@ struct rw_cuda_lambda {
     /* Arguments; a run uses those of its objective. Their pointers belong to `tables`, except those
      * of `run`. */
     struct rw_lambda_args lambda;         /* LambdaRank */
-    struct rw_gradient_args real;         /* residuals and user gradients */
+    struct rw_gradient_args real;         /* integers of real gradients */
+    struct rw_queries_args queries;       /* softmax, queryrmse and logistic */
     struct rw_neighbours_args neighbours; /* YetiRank */
+    const char *gradients_by;             /* the objective's name, for messages */
     rw_cuda_largest_fn largest;           /* NULL: one worker */
     void *largest_user;
 };
@@ -271,6 +274,63 @@ static int run_reals(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_
     return RW_OK;
 }
 
+/* ---- Softmax, queryrmse and logistic ---- */
+
+/* Lists the queries for blocks. */
+static int list_large(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_dataset *dataset,
+                      uint32_t **large, uint32_t *n_large)
+{
+    const uint32_t *offset = dataset->query_offset;
+    size_t room = 0;
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        if (offset[q + 1] - offset[q] <= RW_QUERIES_WARP_DOCS)
+            continue;
+        RW_TRY(RW_ARENA_GROW(ctx, arena, *large, room, (size_t)*n_large + 1));
+        (*large)[(*n_large)++] = q;
+    }
+    return RW_OK;
+}
+
+static int load_queries(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
+                        const struct rw_dataset *dataset, const double *gains,
+                        struct rw_arena *arena)
+{
+    struct rw_device_tables *tables = &lambda->tables;
+    struct rw_queries_args *args = &lambda->queries;
+    const uint32_t n_docs = dataset->n_docs;
+    const int relevant = rw_objective_param(rules->objective, "relevant");
+    uint32_t *large = NULL;
+    args->loss = rules->objective->device;
+    args->n_docs = n_docs;
+    args->n_queries = dataset->n_queries;
+    args->seed = rules->rule ? rules->rule->seed : 0;
+    args->relevant = rules->rule && relevant >= 0 ? rules->rule->value[relevant] : 0.0;
+    args->d_doc_weight = lambda->real.d_doc_weight;
+    RW_TRY(list_large(tables->ctx, arena, dataset, &large, &args->n_large));
+    if (args->loss != RW_OBJECTIVE_LOGISTIC) {
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_offset, dataset->query_offset,
+                               (size_t)args->n_queries + 1));
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_large, large, args->n_large));
+    }
+    if (rules->objective->ranks)
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_gain, gains, n_docs));
+    else
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_label, dataset->label, n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_gradient, NULL, n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_hessian, NULL, n_docs));
+    lambda->real.d_gradient = args->d_gradient;
+    lambda->real.d_hessian = args->d_hessian;
+    return RW_OK;
+}
+
+static int run_queries(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
+                       void *stream)
+{
+    lambda->queries.run = *run;
+    RW_CU(lambda->tables.ctx, rw_cuda_queries(&lambda->queries, stream));
+    return run_reals(lambda, run, stream);
+}
+
 /* ---- YetiRank ---- */
 
 static int load_neighbours(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
@@ -335,6 +395,10 @@ static const struct objective objectives[] = {
     [RW_OBJECTIVE_PAIRS] = {load_lambdas, run_lambdas},
     [RW_OBJECTIVE_RESIDUALS] = {load_reals, run_reals},
     [RW_OBJECTIVE_NEIGHBOURS] = {load_neighbours, run_neighbours},
+    [RW_OBJECTIVE_LOGISTIC] = {load_queries, run_queries},
+    [RW_OBJECTIVE_QUERYRMSE] = {load_queries, run_queries},
+    [RW_OBJECTIVE_LISTNET] = {load_queries, run_queries},
+    [RW_OBJECTIVE_XENDCG] = {load_queries, run_queries},
 };
 
 /* ---- The object ---- */
@@ -348,6 +412,7 @@ static int load(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rul
         RW_TRY(RW_DEVICE_TABLE(&lambda->tables, d_doc_weight, dataset->weight, dataset->n_docs));
     lambda->lambda.d_doc_weight = lambda->real.d_doc_weight = d_doc_weight;
     lambda->real.n_docs = dataset->n_docs;
+    lambda->gradients_by = rules->gradients_by;
     lambda->objective =
         &objectives[rules->objective ? rules->objective->device : RW_OBJECTIVE_HOST];
     return lambda->objective->load(lambda, rules, dataset, gains, &arena);
@@ -389,14 +454,14 @@ int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *grad
     const size_t bytes = (size_t)lambda->real.n_docs * sizeof(double);
     const struct rw_device *device = lambda->tables.device;
     lambda->real.is_fixed = is_fixed;
-    RW_TRY(rw_transfer_write(device, (void *)lambda->real.d_gradient, gradients, bytes));
-    return rw_transfer_write(device, (void *)lambda->real.d_hessian, hessians, bytes);
+    RW_TRY(rw_transfer_write(device, lambda->real.d_gradient, gradients, bytes));
+    return rw_transfer_write(device, lambda->real.d_hessian, hessians, bytes);
 }
 
 void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint32_t first_doc)
 {
-    lambda->neighbours.tree = tree;
-    lambda->neighbours.first_doc = first_doc;
+    lambda->neighbours.tree = lambda->queries.tree = tree;
+    lambda->neighbours.first_doc = lambda->queries.first_doc = first_doc;
 }
 
 void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn largest, void *user)
@@ -414,8 +479,27 @@ int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const struct rw_cuda_lamb
 int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
                             void *stream)
 {
+    if (lambda->real.d_gradient)
+        return run_reals(lambda, run, stream);
     lambda->real.run = *run;
     RW_CU(lambda->tables.ctx, rw_cuda_gradients_largest(
                                   &lambda->real, lambda->tables.device->n_multiprocessors, stream));
     return share(lambda, &run->d_info->largest_lambda, 2);
+}
+
+int rw_cuda_lambda_check(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_info *info)
+{
+    const struct rw_gradient_args *real = &lambda->real;
+    struct rw_ctx *ctx = lambda->tables.ctx;
+    const size_t bytes = (size_t)real->n_docs * sizeof(double);
+    RW_FREED double *gradient = NULL, *hessian = NULL;
+    if (info->gradient_bits != UINT64_MAX)
+        return RW_OK;
+    RW_TRY(RW_NEW(ctx, gradient, real->n_docs));
+    RW_TRY(RW_NEW(ctx, hessian, real->n_docs));
+    RW_TRY(rw_transfer_read(lambda->tables.device, gradient, real->d_gradient, bytes));
+    RW_TRY(rw_transfer_read(lambda->tables.device, hessian, real->d_hessian, bytes));
+    return rw_comm_agree(ctx,
+                         rw_gradients_check(ctx, lambda->gradients_by, lambda->queries.first_doc,
+                                            real->n_docs, gradient, hessian));
 }

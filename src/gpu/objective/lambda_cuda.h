@@ -1,6 +1,6 @@
-/* Gradients of the training set on the device: LambdaRank's, YetiRank's, residuals and user
- * gradients. The integers before quantisation are identical to those of rw_host_begin_tree. A run
- * computes the gradients of one tree.
+/* Gradients of the training set on the device: those of all kinds of enum rw_objective_device, and
+ * user gradients. The integers before quantisation are identical to those of rw_host_begin_tree. A
+ * run computes the gradients of one tree.
  *
  * The object holds the data that does not change during a training: offsets, gains, ideal DCGs,
  * weights, discounts, and the lists of work. The host makes all of it at load, with the functions
@@ -26,8 +26,9 @@ struct rw_cuda_lambda_info {
     uint64_t largest_lambda, largest_hessian;
     /* Units are 2^-exponent, as in struct rw_root. */
     int32_t lambda_exponent, hessian_exponent;
-    /* For gradients that are real numbers (residuals, user gradients): the bits of their largest
-     * magnitudes as doubles. */
+    /* For gradients that are real numbers (all but LambdaRank's and YetiRank's): the bits of their
+     * largest magnitudes as doubles. All bits of gradient_bits are 1 if a gradient or hessian is
+     * beyond the limits of rw_gradients_check; the integers are then 0. */
     uint64_t gradient_bits, hessian_bits;
 };
 
@@ -60,7 +61,7 @@ RW_SCOPED_BY(rw_cuda_lambda_free)
 int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *gradients,
                                  const void *hessians, int is_fixed);
 
-/* Must be called before each run of RW_OBJECTIVE_NEIGHBOURS (YetiRank). tree: the number of the
+/* Must be called before each run of an objective that draws random numbers. tree: the number of the
  * tree for which the run draws random numbers. first_doc: the number of documents that the workers
  * before this one have. */
 void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint32_t first_doc);
@@ -70,10 +71,13 @@ void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint3
  * many workers, `largest` (rw_cuda_lambda_share) fails. */
 int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
                         void *stream);
-/* Finds largest_lambda and largest_hessian of d_info again, over the documents with d_sampled not
- * 0. For use after a run for whole queries if only some of their documents are in the sample. */
+/* Finds d_info again, and the integers of real numbers, over the documents with d_sampled not 0.
+ * For use after a run for whole queries if only some of their documents are in the sample. */
 int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
                             void *stream);
+/* Fails if the last run computed gradients that are beyond the limits of rw_gradients_check. info:
+ * of that run. All workers call it. */
+int rw_cuda_lambda_check(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_info *info);
 /* Replaces each of n numbers on the device by the largest one over all workers. */
 typedef int (*rw_cuda_largest_fn)(void *user, uint64_t *d_numbers, uint32_t n);
 /* With many workers: sets the function that runs call. NULL, the initial value: one worker. */
@@ -147,8 +151,8 @@ struct rw_lambda_args {
 
 struct rw_gradient_args {
     uint32_t n_docs;
-    const float *d_label;                 /* for residuals; else NULL */
-    const double *d_gradient, *d_hessian; /* user gradients; else NULL */
+    const float *d_label;           /* for residuals; else NULL */
+    double *d_gradient, *d_hessian; /* user gradients, or those of cu_queries.cu; else NULL */
     int is_fixed;               /* 1: user gradients are int64_t and include the document weights */
     const double *d_doc_weight; /* NULL: all are 1 */
     struct rw_cuda_lambda_run run;
@@ -200,6 +204,29 @@ struct rw_neighbours_args {
 /* Enqueues a run: pairs of all rankings, final integers and d_info. */
 int rw_cuda_neighbours(const struct rw_neighbours_args *args, const struct rw_cuda_rank *rank,
                        int n_multiprocessors, void *stream);
+
+/* A warp computes a query of up to this number of documents, and a block a larger one. */
+enum { RW_QUERIES_WARP_DOCS = 2048 };
+/* The arguments of the kernels of cu_queries.cu. */
+struct rw_queries_args {
+    enum rw_objective_device loss;
+    uint32_t n_docs, n_queries;
+    uint64_t seed;            /* xendcg */
+    double relevant;          /* logistic: the label from which a document is relevant */
+    const uint32_t *d_offset; /* [n_queries + 1]; not for logistic */
+    const uint32_t *d_large;  /* [n_large] queries of over RW_QUERIES_WARP_DOCS documents */
+    uint32_t n_large;
+    const double *d_gain;           /* [n_docs] listnet and xendcg */
+    const float *d_label;           /* [n_docs] the others */
+    const double *d_doc_weight;     /* [n_docs] NULL: all are 1 */
+    double *d_gradient, *d_hessian; /* [n_docs] written */
+    /* Set for each run. */
+    uint32_t first_doc, tree;
+    struct rw_cuda_lambda_run run;
+};
+
+/* Enqueues the gradients of a run, for rw_cuda_gradients_find. */
+int rw_cuda_queries(const struct rw_queries_args *args, void *stream);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,201 @@
+/* Gradients of objectives whose numbers are real and whose pairs, if any, are not needed: softmax
+ * (listnet, xendcg), queryrmse and logistic. They equal the doubles of the host, because both use
+ * the inline functions of objective/objective.h and add a query's numbers in the order of its
+ * documents. cu_gradient.cu turns them into integers. Queries outside the sample are computed, too,
+ * because all gradients are checked, as on the host.
+ *
+ * Array shapes are documented at struct rw_queries_args in lambda_cuda.h.
+ *
+ * Decomposition: logistic has a thread per document. The others have two terms per document, which
+ * are summed over the query: a power and a target amount, or a weighted residual and a weight. A
+ * warp computes a query, or a block computes a query of over QUERY_DOCS documents. Its threads
+ * compute the terms in parallel and write them to the arrays of the result. One warp then adds them
+ * in order: every lane adds the terms of all lanes, so that each has both sums. Last, the threads
+ * compute the gradients from the terms and the sums. */
+#include "gpu/device/kernel.cuh"
+#include "gpu/objective/lambda_cuda.h"
+#include "objective/objective.h"
+
+enum {
+    DOC_THREADS = 256,
+    WARP_THREADS = 128,  /* per block, with a query per warp */
+    QUERY_THREADS = 512, /* per block, with a query per block */
+    QUERY_DOCS = RW_QUERIES_WARP_DOCS,
+};
+
+__global__ void __launch_bounds__(DOC_THREADS)
+    queries_logistic_kernel(const __grid_constant__ struct rw_queries_args a)
+{
+    const uint64_t doc = grid_first<DOC_THREADS>();
+    if (doc >= a.n_docs)
+        return;
+    const struct rw_gradient of_one =
+        rw_logistic_gradient(a.run.d_scores[doc], (double)a.d_label[doc] >= a.relevant);
+    a.d_gradient[doc] = of_one.gradient;
+    a.d_hessian[doc] = of_one.hessian;
+}
+
+/* ---- Two sums per query ---- */
+
+/* The sums of a query, and for softmax 1 if its gains differ. */
+struct query_sums {
+    double first, second;
+    int can_rank;
+};
+
+/* Returns the best score of a warp's documents first + thread, first + thread + THREADS, ... */
+template <int THREADS>
+__device__ __forceinline__ double best_of_warp(const double *scores, uint32_t n, uint32_t thread)
+{
+    double best = scores[0];
+    for (uint32_t i = thread; i < n; i += THREADS)
+        best = scores[i] > best ? scores[i] : best;
+    __syncwarp();
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+        const double other = __shfl_xor_sync(~0u, best, lanes);
+        best = other > best ? other : best;
+    }
+    return best;
+}
+
+/* Writes the two terms of the query's document i. origin: the best score, or the residual of the
+ * first document. */
+template <enum rw_objective_device LOSS>
+__device__ __forceinline__ void write_terms(const struct rw_queries_args &a, uint32_t doc,
+                                            double origin)
+{
+    if (LOSS == RW_OBJECTIVE_QUERYRMSE) {
+        const double weight = a.d_doc_weight ? a.d_doc_weight[doc] : 1.0;
+        a.d_gradient[doc] = weight * rw_residual_from(origin, a.d_label[doc], a.run.d_scores[doc]);
+        a.d_hessian[doc] = weight;
+        return;
+    }
+    a.d_gradient[doc] = rw_softmax_power(a.run.d_scores[doc], origin);
+    a.d_hessian[doc] = a.d_gain[doc];
+    if (LOSS == RW_OBJECTIVE_XENDCG)
+        a.d_hessian[doc] = rw_xendcg_target(
+            a.d_gain[doc], rw_cuda_random(a.seed, a.first_doc + doc, a.tree, RW_STREAM_XENDCG));
+}
+
+/* Adds the terms of the query's documents in order. Every lane of a warp calls it and gets the
+ * result. */
+template <enum rw_objective_device LOSS>
+__device__ __forceinline__ struct query_sums add_terms(const struct rw_queries_args &a,
+                                                       uint32_t first, uint32_t n)
+{
+    struct query_sums sums = {0.0, 0.0, 0};
+    for (uint32_t base = 0; base < n; base += 32) {
+        const uint32_t doc = first + base + threadIdx.x % 32;
+        const bool any = base + threadIdx.x % 32 < n;
+        const double term = any ? a.d_gradient[doc] : 0.0;
+        const double other = any ? a.d_hessian[doc] : 0.0;
+        if (LOSS != RW_OBJECTIVE_QUERYRMSE)
+            sums.can_rank |= any && a.d_gain[doc] != a.d_gain[first];
+#pragma unroll
+        for (int k = 0; k < 32; k++) { /* a term of 0 past the end changes no sum */
+            sums.first += __shfl_sync(~0u, term, k);
+            sums.second += __shfl_sync(~0u, other, k);
+        }
+    }
+    sums.can_rank = __any_sync(~0u, sums.can_rank);
+    return sums;
+}
+
+/* Replaces the terms of a document by its gradient. */
+template <enum rw_objective_device LOSS>
+__device__ __forceinline__ void write_gradient(const struct rw_queries_args &a, uint32_t doc,
+                                               double origin, const struct query_sums &sums)
+{
+    struct rw_gradient of_one;
+    if (LOSS == RW_OBJECTIVE_QUERYRMSE) {
+        of_one.gradient = rw_residual_from(origin, a.d_label[doc], a.run.d_scores[doc]) -
+                          rw_residual_mean(sums.first, sums.second);
+        of_one.hessian = 1.0;
+    } else {
+        of_one = rw_softmax_gradient(a.d_gradient[doc], sums.first, a.d_hessian[doc], sums.second,
+                                     sums.can_rank);
+    }
+    a.d_gradient[doc] = of_one.gradient;
+    a.d_hessian[doc] = of_one.hessian;
+}
+
+/* Computes a query per warp, except large ones. */
+template <enum rw_objective_device LOSS>
+__global__ void __launch_bounds__(WARP_THREADS)
+    queries_of_warps_kernel(const __grid_constant__ struct rw_queries_args a)
+{
+    const uint64_t q = grid_first<WARP_THREADS>() / 32;
+    if (q >= a.n_queries)
+        return; /* the whole warp returns, here and below */
+    const uint32_t first = a.d_offset[q], n = a.d_offset[q + 1] - first, lane = threadIdx.x % 32;
+    if (n == 0 || n > QUERY_DOCS)
+        return;
+    const double *scores = a.run.d_scores + first;
+    const double origin = LOSS == RW_OBJECTIVE_QUERYRMSE
+                              ? rw_residual_from(0.0, a.d_label[first], scores[0])
+                              : best_of_warp<32>(scores, n, lane);
+    for (uint32_t i = lane; i < n; i += 32)
+        write_terms<LOSS>(a, first + i, origin);
+    __syncwarp();
+    const struct query_sums sums = add_terms<LOSS>(a, first, n);
+    for (uint32_t i = lane; i < n; i += 32)
+        write_gradient<LOSS>(a, first + i, origin, sums);
+}
+
+/* Computes a large query per block. */
+template <enum rw_objective_device LOSS>
+__global__ void __launch_bounds__(QUERY_THREADS)
+    queries_of_blocks_kernel(const __grid_constant__ struct rw_queries_args a)
+{
+    __shared__ double best[QUERY_THREADS / 32];
+    __shared__ struct query_sums sums;
+    const uint32_t q = a.d_large[blockIdx.x];
+    const uint32_t first = a.d_offset[q], n = a.d_offset[q + 1] - first;
+    const double *scores = a.run.d_scores + first;
+    double origin =
+        rw_residual_from(0.0, LOSS == RW_OBJECTIVE_QUERYRMSE ? a.d_label[first] : 0.0f, scores[0]);
+    if (LOSS != RW_OBJECTIVE_QUERYRMSE) {
+        origin = best_of_warp<QUERY_THREADS>(scores, n, threadIdx.x);
+        if (threadIdx.x % 32 == 0)
+            best[threadIdx.x / 32] = origin;
+        __syncthreads();
+        for (int warp = 0; warp < QUERY_THREADS / 32; warp++)
+            origin = best[warp] > origin ? best[warp] : origin;
+    }
+    for (uint32_t i = threadIdx.x; i < n; i += QUERY_THREADS)
+        write_terms<LOSS>(a, first + i, origin);
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        const struct query_sums all = add_terms<LOSS>(a, first, n);
+        if (threadIdx.x == 0)
+            sums = all;
+    }
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < n; i += QUERY_THREADS)
+        write_gradient<LOSS>(a, first + i, origin, sums);
+}
+
+template <enum rw_objective_device LOSS>
+static int launch_queries(const struct rw_queries_args *args, void *stream)
+{
+    TRY_CUDA(
+        launch_grid(queries_of_blocks_kernel<LOSS>, args->n_large, QUERY_THREADS, stream, *args));
+    return launch_grid(queries_of_warps_kernel<LOSS>,
+                       blocks_for((uint64_t)args->n_queries * 32, WARP_THREADS), WARP_THREADS,
+                       stream, *args);
+}
+
+extern "C" int rw_cuda_queries(const struct rw_queries_args *args, void *stream)
+{
+    switch (args->loss) {
+    case RW_OBJECTIVE_QUERYRMSE:
+        return launch_queries<RW_OBJECTIVE_QUERYRMSE>(args, stream);
+    case RW_OBJECTIVE_LISTNET:
+        return launch_queries<RW_OBJECTIVE_LISTNET>(args, stream);
+    case RW_OBJECTIVE_XENDCG:
+        return launch_queries<RW_OBJECTIVE_XENDCG>(args, stream);
+    default:
+        return launch_grid(queries_logistic_kernel, blocks_for(args->n_docs, DOC_THREADS),
+                           DOC_THREADS, stream, *args);
+    }
+}
