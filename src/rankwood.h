@@ -1317,7 +1317,7 @@ struct rw_plan {
     uint64_t far_bytes;
     /* typical transfer rate to the GPU in bytes/s; 0 if no codes are transferred during training */
     double link_rate;
-    double tree_ms;      /* expected time per tree */
+    double tree_ms;      /* expected time per round: the trees of all bags */
     /* Estimates for more GPUs in one host, whether present or not: time per tree, and its part for
      * exchanging histograms. 0 on the host. */
     struct rw_plan_many {

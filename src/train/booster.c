@@ -17,12 +17,20 @@ struct progress {
     int first_round;       /* rounds of the model that training continues from */
     int round;             /* the last round whose tree is in the model */
     int n_complete;        /* the last round whose tree is in the scores and measured */
-    int n_empty_trees;     /* number of last trees that have no split */
+    int n_empty_rounds;    /* number of last rounds whose trees have no split */
     uint64_t n_pairs;      /* pairs per round, if they are at least MANY (report_pairs); else 0 */
     int is_ended;          /* 1: on_round ended training */
     int is_interrupted;    /* 1: the caller interrupted training before its last round */
     char no_split[256]; /* why the last trees could not be split; "": training did not end for this
                            reason */
+};
+
+/* What a bag has besides its engine. */
+struct bag {
+    struct rw_engine_rules rules;
+    struct rw_objective_rule rule; /* for the objective */
+    struct rw_grower *grower;
+    struct rw_gradients *gradients; /* NULL: the engine computes them */
 };
 
 struct booster {
@@ -35,10 +43,8 @@ struct booster {
     struct rw_feature_rules features; /* owned */
     struct rw_eval_sets eval_sets;
     struct rw_grow_rules grow_rules;
-    struct rw_engine *engine;
-    struct rw_engine_rules rules;
-    struct rw_objective_rule rule; /* for the objective */
-    struct rw_grower *grower;
+    struct rw_bags bags;         /* their engines; owned */
+    struct bag *bag;             /* [bags.n] */
     int32_t *leaf_slot;          /* [rw_grow_max_slots] slot of each leaf of the grown tree */
     const struct rw_model *init; /* the model to continue from, or NULL */
     struct rw_model *model;
@@ -46,8 +52,7 @@ struct booster {
     struct rw_checkpointer checkpointer;
     struct rw_model_size size; /* bound of the model file's size, for callers that reserve space */
     double *gain;              /* [n_labels or 1][n_docs] gains, if the objective ranks */
-    double *scores;            /* [n_docs] copied from the engine, if the host computes gradients */
-    struct rw_gradients *gradients; /* NULL: the engine computes them */
+    double *scores;            /* [n_docs] copied from an engine, if the host computes gradients */
     struct progress run;
 };
 
@@ -63,7 +68,7 @@ static void report_stage(const struct booster *b, const char *name, double *star
 
 static int trains_on_gpu(const struct booster *b)
 {
-    return strcmp(b->engine->ops->name, "cuda") == 0;
+    return strcmp(b->bags.engine[0]->ops->name, "cuda") == 0;
 }
 
 /* Returns 1 if the user did not choose the device. */
@@ -81,7 +86,7 @@ static const struct rw_objective *objective_of(const struct booster *b)
 /* Returns 1 if gradients are computed on the host, from scores that the engine returns. */
 static int host_gradients(const struct booster *b)
 {
-    return !b->engine->rules.objective;
+    return !b->bags.engine[0]->rules.objective;
 }
 
 /* Checks the parameter 'categorical' and replaces its names by ids. RW_ERR_ARGUMENT: training uses
@@ -139,13 +144,15 @@ static void set_engine_rules(struct booster *b)
     const struct rw_params *p = b->params;
     const struct rw_grow_rules *grow = &b->grow_rules;
     const struct rw_objective *own = objective_of(b);
-    rw_params_objective_rule(p, &b->rule);
-    b->rules = (struct rw_engine_rules){
+    struct rw_objective_rule *rule = &b->bag->rule;
+    struct rw_engine_rules *rules = &b->bag->rules;
+    rw_params_objective_rule(p, rule);
+    *rules = (struct rw_engine_rules){
         .cut = rw_params_cut_rule(p),
         .objective = own && own->device != RW_OBJECTIVE_HOST && !p->label_weights[0] ? own : NULL,
         .gradients_by = own ? own->name : NULL,
-        .rule = &b->rule,
-        .lambda = b->rule.pair,
+        .rule = rule,
+        .lambda = rule->pair,
         .newton = p->split == RW_SPLIT_NEWTON,
         .symmetric = grow->symmetric,
         .split = {.l2 = p->split_l2,
@@ -169,29 +176,49 @@ static void set_engine_rules(struct booster *b)
         .penalty = b->features.penalty,
         .interactions = b->features.interactions.groups ? &b->features.interactions : NULL,
         .n_other_sets = (uint32_t)b->in.n_sets - 1};
-    b->rules.cut.ignore = b->features.ignore;
-    b->rules.cut.categories = b->in.category_codes;
+    rules->cut.ignore = b->features.ignore;
+    rules->cut.categories = b->in.category_codes;
     for (int set = 1; set < b->in.n_sets; set++)
-        b->rules.other_docs += b->in.set[set]->n_docs;
-    rw_params_bytes(p->gpu_memory, &b->rules.device_bytes);
+        rules->other_docs += b->in.set[set]->n_docs;
+    rw_params_bytes(p->gpu_memory, &rules->device_bytes);
+    rules->device_bytes /= (uint64_t)p->bags;
 }
 
 static int open_engine(struct booster *b, const char *device)
 {
     set_engine_rules(b);
     const struct rw_plan_data data = plan_data(b, NULL);
-    return rw_choose_device(b->ctx, device, &b->rules, &data, b->params->rounds, &b->engine);
+    return rw_choose_device(b->ctx, device, &b->bag->rules, &data,
+                            b->params->rounds * b->params->bags, b->bags.engine);
+}
+
+/* Opens the engines of all bags after the first, on the device of the first one. */
+static int open_other_engines(struct booster *b)
+{
+    const char *device = is_auto(b) ? b->bags.engine[0]->ops->name : b->params->device;
+    for (int k = 1; k < b->bags.n; k++) {
+        struct bag *bag = &b->bag[k];
+        bag->rule = b->bag->rule;
+        bag->rules = b->bag->rules;
+        bag->rules.rule = &bag->rule;
+        bag->rules.seed = bag->rule.seed = rw_bag_seed(b->params->seed, k);
+        bag->rules.other_docs = bag->rules.n_other_sets = 0;
+        RW_TRY(rw_engine_open(b->ctx, device, &bag->rules, &b->bags.engine[k]));
+    }
+    return RW_OK;
 }
 
 static int load_sets(struct booster *b)
 {
-    b->engine->cache = b->in.train.cache;
-    RW_TRY(rw_engine_load(b->engine, 0, b->in.set[0], b->in.train.bins, b->gain));
+    struct rw_engine *const *engine = b->bags.engine;
+    engine[0]->cache = b->in.train.cache;
+    for (int k = 0; k < b->bags.n; k++)
+        RW_TRY(rw_engine_load(engine[k], 0, b->in.set[0], b->in.train.bins, b->gain));
     for (int set = 1; set < b->in.n_sets; set++)
-        RW_TRY(rw_engine_load(b->engine, set, b->in.set[set], b->in.set[set]->codes.bins, NULL));
+        RW_TRY(rw_engine_load(engine[0], set, b->in.set[set], b->in.set[set]->codes.bins, NULL));
     for (int set = 0; set < b->in.n_sets; set++) {
         if (b->in.set[set]->start_score)
-            RW_TRY(rw_engine_set_scores(b->engine, set, b->in.set[set]->start_score));
+            RW_TRY(rw_engine_set_scores(engine[0], set, b->in.set[set]->start_score));
     }
     return RW_OK;
 }
@@ -207,17 +234,18 @@ static int load_engine(struct booster *b)
             rw_sets_check(b->ctx, &b->in, b->init, b->params->metric_on_train, trains_on_gpu(b));
     RW_TRY(rw_comm_agree(b->ctx, status));
     if (objective_of(b))
-        RW_TRY(rw_labels_rule(b->ctx, objective_of(b), &b->rule, b->gain, b->in.set[0]));
-    status = load_sets(b);
+        RW_TRY(rw_labels_rule(b->ctx, objective_of(b), &b->bag->rule, b->gain, b->in.set[0]));
+    status = open_other_engines(b);
+    status = status < 0 ? status : load_sets(b);
     const int took_gpu = is_auto(b) && trains_on_gpu(b);
     /* with several workers, all of them know of the failure, so it ends training */
     if (status != RW_ERR_MEMORY || !took_gpu || rw_n_workers(b->ctx) > 1)
         return status;
     rw_log(b->ctx, RW_LOG_NOTE,
            "training on the CPU: the GPU has too little free memory for this data");
-    rw_engine_close(b->engine);
-    b->engine = NULL;
+    rw_bags_close(&b->bags);
     RW_TRY(open_engine(b, "cpu"));
+    RW_TRY(open_other_engines(b));
     return load_sets(b);
 }
 
@@ -227,7 +255,7 @@ static struct rw_facts facts_of(const struct booster *b)
                              .trains = 1,
                              .is_custom = b->hooks && b->hooks->gradients,
                              .n_valid = b->in.n_sets - 1,
-                             .on_gpu = b->engine ? trains_on_gpu(b) : RW_FACT_UNKNOWN};
+                             .on_gpu = b->bags.engine[0] ? trains_on_gpu(b) : RW_FACT_UNKNOWN};
 }
 
 /* Prepares everything except the engine. */
@@ -246,6 +274,9 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
     RW_TRY(rw_train_check_sides(b->ctx, b->params, objective_of(b), b->in.set[0]));
     if (b->in.all_docs == 0)
         return rw_fail(b->ctx, RW_ERR_DATA, "the training set has no documents");
+    RW_TRY(rw_bags_check(b->ctx, b->params, objective_of(b)));
+    RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->bag, (size_t)b->params->bags));
+    b->bags.n = b->params->bags;
     RW_TRY(prepare_features(b));
     RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, b->params, b->hooks, b->in.given, b->in.n_sets,
                              b->model));
@@ -306,7 +337,7 @@ static int give_propensities(struct booster *b)
         return RW_OK;
     RW_TRY(rw_input_open(b->ctx, b->params->propensities, &input));
     RW_TRY(rw_input_read_all(b->ctx, input, &text, &n));
-    return rw_gradients_read(b->gradients, 1, rw_input_name(input), text, n);
+    return rw_gradients_read(b->bag->gradients, 1, rw_input_name(input), text, n);
 }
 
 static int prepare_own_gradients(struct booster *b)
@@ -315,13 +346,18 @@ static int prepare_own_gradients(struct booster *b)
             b)) /* only this worker: the engine of another worker may use host gradients */
         return rw_comm_agree(b->ctx, RW_OK);
     RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->scores, b->in.set[0]->n_docs));
+    for (int k = 0; k < b->bags.n; k++) {
+        struct bag *bag = &b->bag[k];
+        RW_TRY(objective_of(b)
+                   ? rw_gradients_new(b->ctx, objective_of(b), &bag->rule, b->in.set[0],
+                                      b->bags.engine[k]->first_doc, b->gain, NULL, &bag->gradients)
+                   : rw_gradients_by_caller(b->ctx, b->hooks, b->in.given[0], &bag->gradients));
+    }
     if (!objective_of(b))
-        return rw_gradients_by_caller(b->ctx, b->hooks, b->in.given[0], &b->gradients);
-    RW_TRY(rw_gradients_new(b->ctx, objective_of(b), &b->rule, b->in.set[0], b->engine->first_doc,
-                            b->gain, NULL, &b->gradients));
+        return RW_OK;
     int status = give_propensities(b);
     if (status >= 0)
-        status = rw_checkpointer_take_state(&b->checkpointer, b->gradients);
+        status = rw_checkpointer_take_state(&b->checkpointer, b->bag->gradients);
     return rw_comm_agree(b->ctx, status);
 }
 
@@ -331,14 +367,19 @@ static int take_rounds(struct booster *b)
     /* a checkpoint also stores the metrics of the model's rounds */
     struct rw_eval_sets *eval = rw_checkpointer_resumes(&b->checkpointer) ? NULL : &b->eval_sets;
     if (b->in.init)
-        RW_TRY(rw_continue(b->engine, &b->in, b->params, eval, b->model, &b->tree_room));
+        RW_TRY(rw_continue(b->bags.engine[0], &b->in, b->params, eval, b->model, &b->tree_room));
+    RW_TRY(rw_bags_share_scores(&b->bags, b->ctx));
     b->run.first_round = b->model->n_trees;
     b->params->rounds += b->run.first_round;
-    RW_TRY(rw_checkpointer_restore(&b->checkpointer, b->engine, &b->eval_sets, b->params->rounds,
+    RW_TRY(rw_checkpointer_restore(&b->checkpointer, &b->bags, &b->eval_sets, b->params->rounds,
                                    b->model, &b->tree_room));
-    b->run.n_complete = b->run.round = b->model->n_trees;
-    for (int t = b->run.round; t > 0 && b->model->tree[t - 1].n_leaves == 1; t--)
-        b->run.n_empty_trees++;
+    b->run.n_complete = b->run.round =
+        b->run.first_round + (b->model->n_trees - b->run.first_round) / b->bags.n;
+    int n_empty = 0;
+    while (n_empty < b->model->n_trees &&
+           b->model->tree[b->model->n_trees - 1 - n_empty].n_leaves == 1)
+        n_empty++;
+    b->run.n_empty_rounds = n_empty / b->bags.n;
     b->run.is_ended = rw_checkpointer_was_ended(&b->checkpointer, b->params->rounds);
     return RW_OK;
 }
@@ -355,7 +396,7 @@ static void report_start(struct booster *b)
         used.early_stop = 0;
     used.batch = b->grow_rules.batch;
     if (is_auto(b))
-        used.device = (char *)b->engine->ops->name;
+        used.device = (char *)b->bags.engine[0]->ops->name;
     b->hooks->on_start(b->hooks->user, &used);
 }
 
@@ -368,9 +409,10 @@ static void report_pairs(struct booster *b)
     const struct rw_dataset *train = b->in.set[0];
     uint64_t most = 0;
     uint32_t longest = 0;
-    const uint64_t n = objective ? rw_lambda_count_pairs(objective, &b->rule, train->query_offset,
-                                                         train->n_queries, &longest, &most)
-                                 : 0;
+    const uint64_t n = objective
+                           ? rw_lambda_count_pairs(objective, &b->bag->rule, train->query_offset,
+                                                   train->n_queries, &longest, &most)
+                           : 0;
     if (n < MANY)
         return;
     b->run.n_pairs = n;
@@ -378,7 +420,7 @@ static void report_pairs(struct booster *b)
     const int on_gpu = trains_on_gpu(b) && !host_gradients(b);
     double seconds = 0;
     if (!on_gpu) {
-        const double one = rw_lambda_pair_seconds(b->ctx, objective, &b->rule);
+        const double one = rw_lambda_pair_seconds(b->ctx, objective, &b->bag->rule);
         const double all = (double)n * one / b->ctx->n_threads, single = (double)most * one;
         seconds = all > single ? all : single; /* one thread computes a whole query */
         snprintf(expected, sizeof(expected), ": about %.*f s per round", seconds < 10, seconds);
@@ -403,20 +445,21 @@ static int prepare(struct booster *b, const struct rw_params *params)
     status = status < 0 ? status : open_engine(b, b->params->device);
     RW_TRY(rw_comm_agree(b->ctx, status));
     RW_TRY(rw_checkpointer_agree(&b->checkpointer));
-    RW_TRY(rw_choose_agree(b->ctx, b->params->device, &b->rules, &b->engine));
+    RW_TRY(rw_choose_agree(b->ctx, b->params->device, &b->bag->rules, b->bags.engine));
     RW_TRY(rw_eval_sets_share(&b->eval_sets));
     RW_TRY(load_engine(b));
-    RW_TRY(rw_sets_find_train(b->engine, &b->in, is_train));
+    RW_TRY(rw_sets_find_train(b->bags.engine[0], &b->in, is_train));
     RW_TRY(rw_comm_agree(b->ctx, rw_eval_sets_choose(&b->eval_sets, is_train)));
     if (b->checkpointer.how)
-        RW_TRY(rw_checkpointer_take_data(&b->checkpointer, b->engine, &b->in));
+        RW_TRY(rw_checkpointer_take_data(&b->checkpointer, b->bags.engine[0], &b->in));
     RW_TRY(take_rounds(b));
     if (b->grow_rules.batch == 0) { /* equal on all workers, whatever GPUs they have */
-        uint64_t batch = (uint64_t)b->engine->batch;
+        uint64_t batch = (uint64_t)b->bags.engine[0]->batch;
         RW_TRY(rw_comm_max(b->ctx, &batch, 1));
         b->grow_rules.batch = (int32_t)batch;
     }
-    RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->grower));
+    for (int k = 0; k < b->bags.n; k++)
+        RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->bag[k].grower));
     RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
     RW_TRY(prepare_own_gradients(b));
     status = rw_model_size_init(b->ctx, &b->size, b->model, b->init);
@@ -425,11 +468,11 @@ static int prepare(struct booster *b, const struct rw_params *params)
     /* reports parameters without effect on this device */
     status = status < 0 ? status : rw_params_judge(b->ctx, b->params, &facts);
     RW_TRY(rw_comm_agree(b->ctx, status));
-    const struct rw_engine_info *info = &b->engine->info;
+    const struct rw_engine_info *info = &b->bags.engine[0]->info;
     rw_log(b->ctx, RW_LOG_DEBUG,
            "engine %s: %u features in %llu bins; left out: %u constant, %u that cannot leave "
            "--min-docs on both sides, %u ignored",
-           b->engine->ops->name, info->n_features, (unsigned long long)info->n_bins,
+           b->bags.engine[0]->ops->name, info->n_features, (unsigned long long)info->n_bins,
            info->n_constant, info->n_few, info->n_ignored);
     report_pairs(b);
     report_start(b);
@@ -438,23 +481,24 @@ static int prepare(struct booster *b, const struct rw_params *params)
 
 /* ---- rounds ---- */
 
-/* Training ends after this number of empty trees in a row if the next tree can have a split
- * (next_may_split), otherwise after the first empty tree. */
-enum { MOST_EMPTY_TREES = 50 };
+/* Training ends after this number of rounds in a row whose trees are all empty, if the next tree
+ * can have a split (next_may_split), otherwise after the first such round. */
+enum { MOST_EMPTY_ROUNDS = 50 };
 
-static int own_gradients(struct booster *b)
+static int own_gradients(struct booster *b, int k)
 {
     const double rate = rw_params_rate_of_round(b->params, (uint32_t)b->run.round);
+    struct rw_engine *engine = b->bags.engine[k];
     const struct rw_user_gradients *made;
-    RW_TRY(b->engine->ops->read_scores(b->engine, 0, b->scores));
-    RW_TRY(rw_gradients_run(b->gradients, (uint32_t)b->run.round, rate, b->scores, &made));
-    return made->lambda ? b->engine->ops->set_lambdas(b->engine, made->lambda, made->hess)
-                        : rw_engine_set_gradients(b->engine, made->gradient, made->hessian);
+    RW_TRY(engine->ops->read_scores(engine, 0, b->scores));
+    RW_TRY(rw_gradients_run(b->bag[k].gradients, (uint32_t)b->run.round, rate, b->scores, &made));
+    return made->lambda ? engine->ops->set_lambdas(engine, made->lambda, made->hess)
+                        : rw_engine_set_gradients(engine, made->gradient, made->hessian);
 }
 
 static int explain_no_split(struct booster *b)
 {
-    return rw_explain_no_split(b->ctx, b->params, &b->in, b->gain, &b->engine->info,
+    return rw_explain_no_split(b->ctx, b->params, &b->in, b->gain, &b->bags.engine[0]->info,
                                b->run.no_split, sizeof(b->run.no_split));
 }
 
@@ -483,7 +527,10 @@ static int report_round(struct booster *b, const struct rw_grow_times *times,
         .far_hist_ms = far->hist_ms,
         .bytes_sent = rw_comm_bytes_sent(b->ctx) - b->run.bytes_before,
         .model_bytes = b->size.bytes,
-        .next_model_bytes = rw_model_size_with(&b->size, (int32_t)b->engine->rules.leaves),
+        .next_model_bytes =
+            b->size.bytes +
+            (uint64_t)b->bags.n *
+                (rw_model_size_with(&b->size, (int32_t)b->bag->rules.leaves) - b->size.bytes),
         .n_metrics = b->eval_sets.n_values,
         .metrics = b->eval_sets.value};
     return b->hooks->on_round(b->hooks->user, &round);
@@ -494,9 +541,9 @@ static void report_choices(struct booster *b)
 {
     char text[1024];
     double ms;
-    if (!b->engine->ops->report || !b->hooks || !b->hooks->on_stage)
+    if (!b->bags.engine[0]->ops->report || !b->hooks || !b->hooks->on_stage)
         return;
-    while (b->engine->ops->report(b->engine, text, sizeof(text), &ms))
+    while (b->bags.engine[0]->ops->report(b->bags.engine[0], text, sizeof(text), &ms))
         b->hooks->on_stage(b->hooks->user, text, ms, rw_system_peak_bytes());
 }
 
@@ -553,55 +600,90 @@ static int end_within(struct booster *b, int status, int *more)
     return RW_OK;
 }
 
-/* Computes gradients and grows a tree from them. */
-static int grow(struct booster *b, struct rw_tree *tree, struct rw_grow_times *times)
+/* Computes the gradients of bag k, grows its tree from them, and adds the tree to the bag's scores.
+ * times: the bag's are added. */
+static int grow(struct booster *b, int k, struct rw_tree *tree, struct rw_grow_times *times)
 {
     const int counts = b->run.n_pairs ? rw_stage_begin(b->ctx, "pairs", b->run.n_pairs, 1) : 0;
-    int status = host_gradients(b) ? own_gradients(b) : RW_OK;
+    struct rw_engine *engine = b->bags.engine[k];
+    struct rw_grow_times own;
+    int status = host_gradients(b) ? own_gradients(b, k) : RW_OK;
     if (status >= 0) {
-        rw_grower_set_rate(b->grower, rw_params_rate_of_round(b->params, (uint32_t)b->run.round));
-        status =
-            rw_grower_grow(b->grower, b->engine, (uint32_t)b->run.round, tree, b->leaf_slot, times);
+        rw_grower_set_rate(b->bag[k].grower,
+                           rw_params_rate_of_round(b->params, (uint32_t)b->run.round));
+        status = rw_grower_grow(b->bag[k].grower, engine, (uint32_t)b->run.round, tree,
+                                b->leaf_slot, &own);
     }
     rw_stage_end(b->ctx, counts);
-    return status;
+    RW_TRY(status);
+    times->lambdas_ms += own.lambdas_ms;
+    times->histograms_ms += own.histograms_ms;
+    times->splits_ms += own.splits_ms;
+    times->partition_ms += own.partition_ms;
+    return RW_OK;
+}
+
+static int add_far_reads(struct rw_engine *engine, struct rw_far_reads *sum)
+{
+    struct rw_far_reads own = {.bytes = 0};
+    if (!engine->ops->far_reads)
+        return RW_OK;
+    RW_TRY(engine->ops->far_reads(engine, &own));
+    sum->bytes += own.bytes;
+    sum->hist_bytes += own.hist_bytes;
+    sum->hist_ms += own.hist_ms;
+    return RW_OK;
 }
 
 /* Runs one round. Writes 0 to *more if training is over. */
 static int run_round(struct booster *b, int *more)
 {
     const double start = rw_clock_ms();
-    struct rw_grow_times times;
+    struct rw_grow_times times = {.lambdas_ms = 0};
     struct rw_far_reads far = {.bytes = 0};
     struct rw_model *model = b->model;
+    const int n = b->bags.n;
+    int n_leaves = 0, status = RW_OK, n_grown = 0;
+    double added_ms = 0.0;
     *more = 0;
     b->run.bytes_before = rw_comm_bytes_sent(b->ctx);
-    RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)model->n_trees + 1));
+    RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)(model->n_trees + n)));
     struct rw_tree *tree = &model->tree[model->n_trees];
-    const int status = grow(b, tree, &times);
+    while (n_grown < n && status >= 0) {
+        status = grow(b, n_grown, &tree[n_grown], &times);
+        if (status >= 0) {
+            const double grown = rw_clock_ms();
+            n_leaves += tree[n_grown].n_leaves;
+            status = rw_engine_add_tree(b->bags.engine[n_grown], 0, &tree[n_grown], b->leaf_slot);
+            added_ms += rw_clock_ms() - grown;
+            n_grown++;
+        }
+    }
+    if (status >= 0)
+        report_choices(b);
+    const int may_split = next_may_split(b) && b->bags.engine[0]->info.n_features;
+    b->run.n_empty_rounds = n_leaves > n ? 0 : b->run.n_empty_rounds + 1;
+    const int is_last = b->run.n_empty_rounds >= (may_split ? MOST_EMPTY_ROUNDS : 1);
+    while (n_grown > 0 && (status < 0 || is_last))
+        rw_tree_release(&tree[--n_grown]);
     if (status < 0)
         return end_within(b, status, more);
-    report_choices(b);
-    const int may_change = next_may_split(b);
-    b->run.n_empty_trees = tree->n_leaves > 1 ? 0 : b->run.n_empty_trees + 1;
-    if (b->run.n_empty_trees >= (may_change && b->engine->info.n_features ? MOST_EMPTY_TREES : 1)) {
-        rw_tree_release(tree);
+    if (is_last)
         return explain_no_split(b);
-    }
-    model->n_trees++;
     b->run.round++;
-    b->size.bytes = rw_model_size_with(&b->size, tree->n_leaves);
     const double grown = rw_clock_ms();
-    for (int set = 0; set < b->in.n_sets; set++)
-        RW_TRY(rw_engine_add_tree(b->engine, set, tree, set == 0 ? b->leaf_slot : NULL));
-    if (b->engine->ops->far_reads)
-        RW_TRY(b->engine->ops->far_reads(b->engine, &far));
+    for (int k = 0; k < n; k++)
+        b->size.bytes = rw_model_size_with(&b->size, tree[k].n_leaves);
+    RW_TRY(rw_bags_add_round(&b->bags, b->ctx, tree));
+    model->n_trees += n;
+    for (int k = 0; k < n; k++)
+        RW_TRY(add_far_reads(b->bags.engine[k], &far));
     const double added = rw_clock_ms();
-    RW_TRY(rw_eval_sets_round(&b->eval_sets, b->engine, b->run.round));
+    RW_TRY(rw_eval_sets_round(&b->eval_sets, b->bags.engine[0], b->run.round));
     const double measured = rw_clock_ms();
     b->run.n_complete = b->run.round;
-    const int ends =
-        report_round(b, &times, &far, tree->n_leaves, start, added - grown, measured - added) != 0;
+    const int ends = report_round(b, &times, &far, n_leaves, start, added_ms + added - grown,
+                                  measured - added) != 0;
     RW_TRY(check_for_stop(b, ends, more));
     if (*more)
         rw_checkpointer_round(&b->checkpointer, &b->eval_sets, b->run.round);
@@ -629,19 +711,28 @@ static int run_rounds(struct booster *b)
 
 /* ---- the finished model ---- */
 
-/* Keeps the trees up to best_round (0: all of them) and drops empty trees at the end. best_round is
- * not below `kept`, and the first `kept` trees stay even if they are empty. */
-static void cut_model(struct rw_model *model, int kept, int best_round)
+/* Keeps the rounds up to best_round (0: all of them), drops empty rounds at the end, and divides
+ * the leaves of this training's trees by the number of bags. best_round is not below first_round,
+ * and the trees of the first rounds, which are those of an earlier model, stay even if they are
+ * empty. */
+static void cut_model(struct rw_model *model, int first_round, int best_round, int n_bags)
 {
-    while (best_round > 0 && model->n_trees > best_round)
-        rw_tree_release(&model->tree[--model->n_trees]);
-    while (model->n_trees > kept && model->tree[model->n_trees - 1].n_leaves == 1) {
-        rw_tree_release(&model->tree[--model->n_trees]);
-        model->empty_rounds +=
-            best_round ==
-            0; /* a training that continues the model does not run these rounds again */
+    int n_rounds = first_round + (model->n_trees - first_round) / n_bags, is_empty = 1;
+    while (n_rounds > first_round && is_empty) {
+        const int is_after = best_round > 0 && n_rounds > best_round;
+        for (int k = 1; k <= n_bags && !is_after; k++)
+            is_empty &= model->tree[model->n_trees - k].n_leaves == 1;
+        if (!is_empty)
+            break;
+        for (int k = 0; k < n_bags; k++)
+            rw_tree_release(&model->tree[--model->n_trees]);
+        n_rounds--;
+        /* a training that continues the model does not run these rounds again */
+        model->empty_rounds += best_round == 0;
     }
-    model->best_round = best_round > 0 ? model->n_trees : 0;
+    for (int t = first_round; t < model->n_trees; t++)
+        rw_bags_divide(&model->tree[t], n_bags);
+    model->best_round = best_round > 0 ? n_rounds : 0;
 }
 
 static void booster_release(struct booster *b)
@@ -650,9 +741,11 @@ static void booster_release(struct booster *b)
         &b->checkpointer); /* first, because the writer may still use the other parts */
     rw_arena_free(&b->features.arena);
     rw_eval_sets_release(&b->eval_sets);
-    rw_engine_close(b->engine);
-    rw_free(b->grower);
-    rw_gradients_free(b->gradients);
+    rw_bags_close(&b->bags);
+    for (int k = 0; k < b->bags.n; k++) {
+        rw_free(b->bag[k].grower);
+        rw_gradients_free(b->bag[k].gradients);
+    }
     rw_model_free(b->model);
     rw_sets_release(&b->in);
     rw_params_free(b->params);
@@ -677,7 +770,7 @@ static int finish_model(struct booster *b)
         rw_log(b->ctx, RW_LOG_WARNING, "training stopped after %d rounds: %s", b->run.round,
                b->run.no_split);
     const int stops = b->params->early_stop > 0 && b->eval_sets.best_round > 0;
-    cut_model(model, b->run.first_round, stops ? rw_stop_rule_kept(&b->eval_sets) : 0);
+    cut_model(model, b->run.first_round, stops ? rw_stop_rule_kept(&b->eval_sets) : 0, b->bags.n);
     model->is_interrupted = b->run.is_interrupted;
     return b->init ? rw_continuation_finish(b->ctx, b->in.init, model) : RW_OK;
 }
@@ -731,7 +824,7 @@ int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
     for (int set = 0; set < b->in.n_sets; set++)
         measured[set] = rw_eval_sets_plan(&b->eval_sets, set, &metrics[set]) ? &metrics[set] : NULL;
     const struct rw_plan_data data = plan_data(b, measured);
-    return rw_engine_plan(b->engine, &data, out);
+    return rw_bags_plan(&b->bags, &data, out);
 }
 
 static int train(struct booster *b, const struct rw_params *params,
@@ -742,7 +835,7 @@ static int train(struct booster *b, const struct rw_params *params,
     double start = rw_clock_ms();
     RW_TRY(run_rounds(b));
     report_stage(b, "rounds", &start);
-    RW_TRY(rw_gradients_report(b->ctx, b->gradients, b->run.n_complete, b->hooks));
+    RW_TRY(rw_gradients_report(b->ctx, b->bag->gradients, b->run.n_complete, b->hooks));
     return rw_comm_agree(b->ctx, finish_model(b));
 }
 

@@ -120,9 +120,10 @@ static int state_section(struct rw_words *w, struct rw_checkpoint *c)
 static int check_content(struct rw_words *w, const struct rw_checkpoint *c)
 {
     const struct rw_model *model = c->model;
-    const int32_t measured = model->n_metrics > 0 ? model->n_trees : 0;
-    if (c->n_sets < 1 || model->n_rounds_run != measured || model->n_earlier > 0 ||
-        model->empty_rounds > 0 || c->init_rounds > model->n_trees ||
+    const int32_t n_own = model->n_trees - c->init_rounds, n_bags = rw_bags_of(&model->params);
+    const int32_t measured = model->n_metrics > 0 ? c->init_rounds + n_own / n_bags : 0;
+    if (c->n_sets < 1 || n_own % n_bags != 0 || model->n_rounds_run != measured ||
+        model->n_earlier > 0 || model->empty_rounds > 0 || n_own < 0 ||
         (model->best_round > 0 && model->best_round < c->init_rounds))
         return rw_fail(w->ctx, RW_ERR_FORMAT,
                        "%s: inconsistent checkpoint: %d sets, %d trees, %d of them from a model, "
@@ -297,7 +298,9 @@ int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
     if (strcmp(c->resumed.program, RW_VERSION) != 0)
         return fail_program(ctx, how->resume, c->resumed.program);
     if (how->path && strcmp(how->path, how->resume) == 0) {
-        c->kept_round = c->resumed.model->n_trees;
+        const struct rw_model *model = c->resumed.model;
+        c->kept_round = c->resumed.init_rounds +
+                        (model->n_trees - c->resumed.init_rounds) / rw_bags_of(&model->params);
         c->kept_is_ended = c->resumed.is_ended;
     }
     return RW_OK;
@@ -519,7 +522,7 @@ static void log_resumed(const struct rw_checkpointer *c, const struct rw_eval_se
     if (!c->how->on_resume)
         return;
     const struct rw_resumed resumed = {.path = c->how->resume,
-                                       .round = c->model->n_trees,
+                                       .round = c->last_round,
                                        .best_round = eval->best_round,
                                        .best_value = eval->best_value,
                                        .note = c->resumed.note,
@@ -529,7 +532,7 @@ static void log_resumed(const struct rw_checkpointer *c, const struct rw_eval_se
     c->how->on_resume(c->user, &resumed);
 }
 
-int rw_checkpointer_restore(struct rw_checkpointer *c, struct rw_engine *engine,
+int rw_checkpointer_restore(struct rw_checkpointer *c, const struct rw_bags *bags,
                             struct rw_eval_sets *eval, int n_rounds, struct rw_model *model,
                             size_t *tree_room)
 {
@@ -539,24 +542,28 @@ int rw_checkpointer_restore(struct rw_checkpointer *c, struct rw_engine *engine,
     if (!rw_checkpointer_resumes(c))
         return RW_OK;
     struct rw_model *was = c->resumed.model;
-    if (was->n_trees > n_rounds)
+    const int last = first + (was->n_trees - first) / bags->n;
+    if (last > n_rounds)
         return rw_fail(c->ctx, RW_ERR_ARGUMENT,
                        "cannot resume from '%s': it has %d rounds, more than rounds = %d",
-                       c->how->resume, was->n_trees - first, n_rounds - first);
+                       c->how->resume, last - first, n_rounds - first);
     RW_TRY(RW_GROW(c->ctx, model->tree, *tree_room, (size_t)was->n_trees));
     if (first > 0)
-        RW_TRY(rw_eval_sets_replay(eval, engine, first));
-    for (int t = first; t < was->n_trees; t++) {
-        for (int set = 0; set < engine->n_sets; set++)
-            RW_TRY(rw_engine_add_tree(engine, set, &was->tree[t], NULL));
-        model->tree[model->n_trees++] = was->tree[t];
-        was->tree[t] = (struct rw_tree){0};
-        RW_TRY(rw_eval_sets_replay(eval, engine, t + 1));
+        RW_TRY(rw_eval_sets_replay(eval, bags->engine[0], first));
+    for (int round = first; round < last; round++) {
+        struct rw_tree *tree = &model->tree[model->n_trees];
+        for (int k = 0; k < bags->n; k++) {
+            RW_TRY(rw_engine_add_tree(bags->engine[k], 0, &was->tree[model->n_trees], NULL));
+            tree[k] = was->tree[model->n_trees];
+            was->tree[model->n_trees++] = (struct rw_tree){0};
+        }
+        RW_TRY(rw_bags_add_round(bags, c->ctx, tree));
+        RW_TRY(rw_eval_sets_replay(eval, bags->engine[0], round + 1));
     }
     rw_eval_sets_restore(eval, was);
-    RW_TRY(rw_eval_sets_verify(eval, engine));
+    RW_TRY(rw_eval_sets_verify(eval, bags->engine[0]));
+    c->last_round = last;
     log_resumed(c, eval);
-    c->last_round = model->n_trees;
     c->last_ms = rw_clock_ms();
     return RW_OK;
 }
@@ -592,11 +599,13 @@ static int take_snapshot(struct rw_checkpointer *c, const struct rw_eval_sets *e
 {
     static char no_note[] = "";
     struct rw_model *s = &c->snapshot;
-    const size_t n_trees = (size_t)n_rounds, n_values = n_trees * (size_t)eval->n_values;
+    const int first = c->content.init_rounds;
+    const size_t n_trees = (size_t)(first + (n_rounds - first) * rw_bags_of(&c->model->params));
+    const size_t n_values = (size_t)n_rounds * (size_t)eval->n_values;
     const char *note = c->how->note ? c->how->note(c->user) : NULL;
     rw_arena_free(&c->arena);
     *s = *c->model;
-    s->n_trees = n_rounds;
+    s->n_trees = (int32_t)n_trees;
     s->best_round = eval->best_round;
     s->is_interrupted = 1;
     s->n_rounds_run = eval->n_values ? n_rounds : 0;

@@ -550,7 +550,7 @@ int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct r
     sets->init = init;
     RW_TRY(make_codes(ctx, params, sets, init));
     RW_TRY(rw_workers_docs(ctx, sets->set[0], &sets->all_docs));
-    if (rw_n_workers(ctx) == 1)
+    if (rw_n_workers(ctx) == 1 && params->bags == 1)
         return RW_OK;
     RW_TRY(rw_comm_max(ctx, kinds, 2));
     if (kinds[0] && kinds[1])

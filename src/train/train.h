@@ -244,7 +244,7 @@ struct rw_sets {
     int n_sets;
     struct rw_binned train; /* the training set's codes; all members are borrowed, some from `made`;
                                bins NULL: the values are in set[0] */
-    struct rw_binned made;  /* with several workers: bins made here from values; owned */
+    struct rw_binned made;  /* with several workers or bags: bins made here from values; owned */
     uint32_t all_docs;      /* documents of the training set on all workers */
     struct rw_training_features features; /* of the training set; borrowed */
     struct rw_column_rule columns;        /* kind and width of the columns of the new model */
@@ -263,9 +263,9 @@ struct rw_sets {
 int rw_sets_init(struct rw_sets *sets, struct rw_ctx *ctx, const struct rw_dataset *train,
                  const struct rw_dataset *const *valid, int n_valid);
 /* Replaces categories by codes in sets->set, sets sets->init, and counts all_docs. If there are
- * several workers and the training set has values, it also finds bin boundaries over all workers
- * and writes this worker's codes and features to `made` and `train`. It must run before other
- * functions read the sets. init: the model to continue from, or NULL. All workers call it. */
+ * several workers or bags and the training set has values, it also finds bin boundaries over all
+ * workers and writes this worker's codes and features to `made` and `train`. It must run before
+ * other functions read the sets. init: the model to continue from, or NULL. All workers call it. */
 int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets,
                     const struct rw_model *init);
 /* Finds validation sets that are the training set: equal documents, labels, queries and codes.
@@ -386,6 +386,34 @@ int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_
                      const struct rw_binned *train, const struct rw_dataset *valid);
 void rw_resident_release(struct rw_resident *r);
 
+/* ---- bags (bags.c) ---- */
+
+enum { RW_MAX_BAGS = 64 };
+
+/* The engines of a training, one for each bag. Only the first one has validation sets. */
+struct rw_bags {
+    int n;
+    struct rw_engine *engine[RW_MAX_BAGS]; /* [n] owned */
+};
+
+/* Checks that the bags differ and that this training can have several. RW_ERR_ARGUMENT: not so. */
+int rw_bags_check(struct rw_ctx *ctx, const struct rw_params *params,
+                  const struct rw_objective *objective);
+/* Returns the seed of a bag; that of bag 0 is the training's. */
+uint64_t rw_bag_seed(uint64_t seed, int bag);
+/* Returns the number of bags in a model's parameters. */
+int rw_bags_of(const struct rw_model_params *params);
+/* Divides the leaves by n, rounded once. */
+void rw_bags_divide(struct rw_tree *tree, int n);
+/* Adds the trees of a round, [bags->n] with undivided leaves, to the scores of all validation sets,
+ * divided. */
+int rw_bags_add_round(const struct rw_bags *bags, struct rw_ctx *ctx, const struct rw_tree *tree);
+/* Gives all bags the scores that bag 0 has of the training set. */
+int rw_bags_share_scores(const struct rw_bags *bags, struct rw_ctx *ctx);
+/* Makes the plan of all engines together: each bag has its own copy of the training set. */
+int rw_bags_plan(const struct rw_bags *bags, const struct rw_plan_data *data, struct rw_plan *out);
+void rw_bags_close(struct rw_bags *bags);
+
 /* ---- checkpoints ---- */
 
 /* A checkpoint file holds an unfinished model and the state to resume its training:
@@ -404,7 +432,8 @@ void rw_resident_release(struct rw_resident *r);
  *   state NAME version V lines N      the objective's state; then N lines in its own format.
  *
  *   The lines of a model follow, from its line "absent" to the end of its last tree. They have
- *   all trees so far and the metrics of all rounds. The best round is the best so far, and
+ *   all trees so far, with undivided leaves if there are several bags, and the metrics of all
+ *   rounds. The best round is the best so far, and
  *   "finished" is no (model/model_text.h).
  *
  *   checksum 0badcafe
@@ -429,7 +458,7 @@ struct rw_checkpoint {
     char *state_name;           /* name of the objective, or "custom" */
     int32_t state_version;
     char *state;            /* the lines of the state; NULL: no state */
-    struct rw_model *model; /* as many trees as rounds */
+    struct rw_model *model; /* all rounds so far, each with a tree for each bag */
 };
 void rw_checkpoint_release(struct rw_checkpoint *checkpoint); /* of one that was read, or zeroed */
 
@@ -511,7 +540,7 @@ int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engin
  * restores the metrics of each round and the best round. n_rounds: the largest number of rounds
  * that `model` can have after this training. RW_ERR_ARGUMENT: the checkpoint has more. RW_ERR_DATA:
  * the scores do not give its metrics. */
-int rw_checkpointer_restore(struct rw_checkpointer *c, struct rw_engine *engine,
+int rw_checkpointer_restore(struct rw_checkpointer *c, const struct rw_bags *bags,
                             struct rw_eval_sets *eval, int n_rounds, struct rw_model *model,
                             size_t *tree_room);
 /* Restores the state of the objective from the checkpoint, and saves it in later ones.
