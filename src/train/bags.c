@@ -52,7 +52,8 @@ uint64_t rw_bag_seed(uint64_t seed, int bag)
 int rw_bags_of(const struct rw_model_params *params)
 {
     const struct rw_run_param *bags = rw_model_params_find(params, "bags");
-    return bags ? atoi(bags->value) : 1;
+    const int n = bags ? atoi(bags->value) : 1;
+    return n < 1 ? 1 : n; /* a model file may hold any text */
 }
 
 void rw_bags_divide(struct rw_tree *tree, int n)

@@ -108,6 +108,7 @@ struct refit {
     const struct rw_params *given;      /* as the caller set them */
     const struct rw_model *from;        /* borrowed */
     struct rw_model *model;             /* a copy of `from`, whose leaves change */
+    int n_rounds;                       /* of the model */
     struct rw_sets in;
     uint64_t first_doc;       /* number of documents on the workers before this one */
     struct rw_params *params; /* of the model's last training; owned */
@@ -126,13 +127,19 @@ struct refit {
         struct rw_gain_rule gains;
         double *gain;     /* [n_docs] gains, if the objective ranks */
         int8_t *monotone; /* [RW_FEATURE_IDS] NULL: no monotone constraints */
-        struct rw_gradients *gradients;
+        int n_bags;
+        int32_t first;                               /* the first tree */
+        struct rw_gradients *gradients[RW_MAX_BAGS]; /* [n_bags] */
+        /* [n_bags] scores of the training set, [n_docs], from which a bag's gradients are
+         * computed. With one bag this is score[0]. */
+        double *score[RW_MAX_BAGS];
     } run;
 };
 
 static void release_run(struct refit *r)
 {
-    rw_gradients_free(r->run.gradients);
+    for (int k = 0; k < r->run.n_bags; k++)
+        rw_gradients_free(r->run.gradients[k]);
     rw_gain_rule_release(&r->run.gains);
     rw_params_free(r->run.params);
     rw_arena_free(&r->run.arena);
@@ -343,19 +350,47 @@ static int take_run(struct refit *r, const struct rw_model_params *was)
                            &r->run.gain);
 }
 
-static int start_run(struct refit *r, const struct rw_model_params *was)
+/* Starts the bags of a training from the scores of all earlier trees. */
+static int take_bags(struct refit *r, const struct rw_model_params *was, int32_t n_trees)
+{
+    const uint32_t n_docs = r->in.set[0]->n_docs;
+    const int n = rw_bags_of(was);
+    if (n < 1 || n > RW_MAX_BAGS || n_trees % n != 0)
+        return rw_fail(r->ctx, RW_ERR_DATA,
+                       "the model to refit has %d trees, which are not whole rounds of %d bags",
+                       n_trees, n);
+    r->run.n_bags = n;
+    for (int k = 0; k < n && n > 1; k++) {
+        RW_TRY(RW_ARENA_NEW(r->ctx, &r->run.arena, r->run.score[k], n_docs));
+        if (n_docs)
+            memcpy(r->run.score[k], r->score[0], n_docs * sizeof(double));
+    }
+    if (n == 1)
+        r->run.score[0] = r->score[0];
+    return RW_OK;
+}
+
+static int start_run(struct refit *r, const struct rw_model_params *was, int32_t first,
+                     int32_t n_trees)
 {
     struct rw_objective_rule rule;
-    RW_TRY(rw_comm_agree(r->ctx, take_run(r, was)));
-    if (is_callers(r))
-        return rw_comm_agree(
-            r->ctx, rw_gradients_by_caller(r->ctx, r->hooks, r->in.given[0], &r->run.gradients));
+    int status = take_run(r, was);
+    r->run.first = first;
+    RW_TRY(rw_comm_agree(r->ctx, status < 0 ? status : take_bags(r, was, n_trees)));
+    if (is_callers(r)) {
+        for (int k = 0; k < r->run.n_bags && status >= 0; k++)
+            status = rw_gradients_by_caller(r->ctx, r->hooks, r->in.given[0], &r->run.gradients[k]);
+        return rw_comm_agree(r->ctx, status);
+    }
     rw_params_objective_rule(r->run.params, &rule);
     const struct rw_objective *objective = rw_params_objective(r->run.params);
     RW_TRY(rw_labels_rule(r->ctx, objective, &rule, r->run.gain, r->in.set[0]));
-    return rw_comm_agree(r->ctx, rw_gradients_new(r->ctx, objective, &rule, r->in.set[0],
-                                                  (uint32_t)r->first_doc, r->run.gain, NULL,
-                                                  &r->run.gradients));
+    for (int k = 0; k < r->run.n_bags && status >= 0; k++) {
+        rule.seed = rw_bag_seed(r->run.params->seed, k);
+        status = rw_gradients_new(r->ctx, objective, &rule, r->in.set[0], (uint32_t)r->first_doc,
+                                  r->run.gain, NULL, &r->run.gradients[k]);
+    }
+    return rw_comm_agree(r->ctx, status);
 }
 
 /* Stores the parameters of the refitted training in the model. */
@@ -459,11 +494,13 @@ static void new_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct 
     }
 }
 
+/* Sets the leaves of a bag's tree, undivided. */
 static int set_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct rw_tree *tree)
 {
     const double decay = r->run.params->refit_decay;
     RW_TRY(rw_comm_agree(r->ctx, rw_tree_add_covers(r->ctx, tree)));
-    memcpy(r->old, tree->leaf, (size_t)tree->n_leaves * sizeof(*r->old));
+    for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++)
+        r->old[leaf] = tree->leaf[leaf] = (float)((double)tree->leaf[leaf] * r->run.n_bags);
     new_leaves(r, rule, tree);
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
         const float value =
@@ -491,7 +528,8 @@ static int route(struct refit *r, int set, struct rw_tree *tree)
     return rw_predict_leaves(r->ctx, &one, data, 0, r->leaf);
 }
 
-static int refit_tree(struct refit *r, int32_t number, struct rw_tree *tree)
+/* Refits the tree of bag k in the round `number`, counted from 0. */
+static int refit_tree(struct refit *r, int32_t number, int k, struct rw_tree *tree)
 {
     struct rw_leaf_rule rule = {.rate = rw_params_rate_of_round(r->run.params, (uint32_t)number),
                                 .l2 = r->run.params->l2,
@@ -500,7 +538,8 @@ static int refit_tree(struct refit *r, int32_t number, struct rw_tree *tree)
     const struct rw_user_gradients *made;
     struct rw_sum all = {0};
     RW_TRY(route(r, 0, tree));
-    RW_TRY(rw_gradients_run(r->run.gradients, (uint32_t)number, rule.rate, r->score[0], &made));
+    RW_TRY(
+        rw_gradients_run(r->run.gradients[k], (uint32_t)number, rule.rate, r->run.score[k], &made));
     if (is_callers(r))
         RW_TRY(rw_gradients_check(r->ctx, NULL, (uint32_t)r->first_doc, r->in.set[0]->n_docs,
                                   made->gradient, made->hessian));
@@ -515,18 +554,24 @@ static int refit_tree(struct refit *r, int32_t number, struct rw_tree *tree)
 
 /* ---- all trees ---- */
 
-static int report_round(struct refit *r, int32_t number, double start)
+/* Returns the parameters of one of the model's trainings; the last one has number n_earlier. */
+static const struct rw_model_params *params_of(const struct refit *r, int run)
 {
-    const struct rw_round round = {.round = number + 1,
-                                   .n_rounds = r->model->n_trees,
-                                   .best_round = r->eval.best_round,
-                                   .best_value = r->eval.best_value,
-                                   .n_leaves = r->model->tree[number].n_leaves,
-                                   .ms = rw_clock_ms() - start,
-                                   .n_docs = r->in.all_docs,
-                                   .n_metrics = r->eval.n_values,
-                                   .metrics = r->eval.value};
-    return r->hooks && r->hooks->on_round && r->hooks->on_round(r->hooks->user, &round);
+    return run < r->from->n_earlier ? &r->from->earlier[run].params : &r->from->params;
+}
+
+static int report_round(struct refit *r, int32_t n_done, int round, double start)
+{
+    const struct rw_round now = {.round = round,
+                                 .n_rounds = r->n_rounds,
+                                 .best_round = r->eval.best_round,
+                                 .best_value = r->eval.best_value,
+                                 .n_leaves = r->model->tree[n_done - 1].n_leaves,
+                                 .ms = rw_clock_ms() - start,
+                                 .n_docs = r->in.all_docs,
+                                 .n_metrics = r->eval.n_values,
+                                 .metrics = r->eval.value};
+    return r->hooks && r->hooks->on_round && r->hooks->on_round(r->hooks->user, &now);
 }
 
 /* Fails if the caller of some worker wants to stop before the last tree, because a partly refitted
@@ -548,12 +593,20 @@ static int report_progress(struct refit *r, int32_t number, int ends)
                         number + 1, r->model->n_trees));
 }
 
-static int run_tree(struct refit *r, int32_t number)
+/* Refits tree number `t`, adds it to all scores, and after the last tree of a round measures the
+ * metrics. *round: number of complete rounds. */
+static int run_tree(struct refit *r, int32_t t, int *round)
 {
     const double start = rw_clock_ms();
-    struct rw_tree *tree = &r->model->tree[number];
-    if (tree->n_leaves > 1)
-        RW_TRY(refit_tree(r, number, tree));
+    struct rw_tree *tree = &r->model->tree[t];
+    const int n_bags = r->run.n_bags, k = (t - r->run.first) % n_bags;
+    double *own = r->run.score[k];
+    if (tree->n_leaves > 1) {
+        RW_TRY(refit_tree(r, *round, k, tree));
+        for (uint32_t doc = 0; doc < r->in.set[0]->n_docs && n_bags > 1; doc++)
+            own[doc] += (double)tree->leaf[r->leaf[doc]];
+        rw_bags_divide(tree, n_bags);
+    }
     for (int set = 0; set < r->in.n_sets; set++) {
         if (tree->n_leaves > 1 && set > 0)
             RW_TRY(route(r, set, tree));
@@ -561,19 +614,24 @@ static int run_tree(struct refit *r, int32_t number)
         for (uint32_t doc = 0; doc < r->in.set[set]->n_docs; doc++)
             r->score[set][doc] += (double)tree->leaf[tree->n_leaves > 1 ? r->leaf[doc] : 0];
     }
-    RW_TRY(rw_eval_sets_round(&r->eval, NULL, number + 1));
-    return report_progress(r, number, report_round(r, number, start));
+    if (k + 1 < n_bags)
+        return RW_OK;
+    ++*round;
+    RW_TRY(rw_eval_sets_round(&r->eval, NULL, *round));
+    return report_progress(r, t, report_round(r, t + 1, *round, start));
 }
 
 static int run(struct refit *r)
 {
-    int32_t number = 0;
+    int32_t t = 0;
+    int round = 0;
+    for (int k = 0; k <= r->from->n_earlier; k++)
+        r->n_rounds += rw_model_run(r->from, k).n_trees / rw_bags_of(params_of(r, k));
     for (int k = 0; k <= r->from->n_earlier; k++) {
-        const int32_t end = number + rw_model_run(r->from, k).n_trees;
-        RW_TRY(
-            start_run(r, k < r->from->n_earlier ? &r->from->earlier[k].params : &r->from->params));
-        for (; number < end; number++)
-            RW_TRY(run_tree(r, number));
+        const int32_t end = t + rw_model_run(r->from, k).n_trees;
+        RW_TRY(start_run(r, params_of(r, k), t, end - t));
+        for (; t < end; t++)
+            RW_TRY(run_tree(r, t, &round));
         RW_TRY(end_run(r, k));
     }
     return RW_OK;
