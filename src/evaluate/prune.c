@@ -1,5 +1,7 @@
 /* Removes trees that hardly change a metric. This file finds the order of removal, measures the
- * loss on the way, and chooses the smallest model within the permitted loss. */
+ * loss on the way, and chooses the smallest model within the permitted loss. If the model averages
+ * bags, it removes whole rounds. In this file a round is a group of trees that are removed
+ * together. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +31,11 @@ struct pruning {
     double whole;              /* the metric of the whole model */
     struct rw_arena arena;     /* owns all arrays */
     double *scores;            /* [n_docs] of the whole model */
-    /* [n_docs] left: scores of the remaining trees; tree: of one tree; without: left minus tree */
+    /* [n_docs] left: scores of the remaining trees; tree: of one round; without: left minus tree */
     double *left, *tree, *without;
-    int32_t *order;   /* [n_trees] trees in the order of removal */
+    int32_t n_rounds;
+    int32_t *first;   /* [n_rounds + 1] the first tree of each round, and n_trees */
+    int32_t *order;   /* [n_trees] rounds in the order of removal */
     double *loss;     /* [n_order] loss[k]: loss after k + 1 removals, up to rounding */
     int32_t n_order;  /* number of removals */
     double *held_out; /* [n_order] as `loss`, on queries that did not choose the order; NULL: the
@@ -71,6 +75,11 @@ static int prepare(struct pruning *p)
     RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, p->without, n));
     RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, p->order, n_trees));
     RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, p->loss, n_trees));
+    RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, p->first, n_trees + 1));
+    while (p->first[p->n_rounds] < p->model->n_trees) {
+        p->first[p->n_rounds + 1] = rw_model_round_end(p->model, p->first[p->n_rounds]);
+        p->n_rounds++;
+    }
     RW_TRY(rw_predict(p->ctx, p->model, p->dataset, 0, p->scores));
     RW_TRY(rw_measure_scores(&p->measure, p->scores, &p->whole));
     if (p->whole != p->whole)
@@ -81,39 +90,41 @@ static int prepare(struct pruning *p)
 
 /* ---- the order ---- */
 
-/* Scores all documents by tree t. The progress counts documents. */
-static int predict_tree(const struct pruning *p, int32_t t)
+/* Scores all documents by a round. The progress counts documents. */
+static int predict_round(const struct pruning *p, int32_t round)
 {
-    const struct rw_model one = {
-        .n_trees = 1, .tree = &p->model->tree[t], .absent_missing = p->model->absent_missing};
+    const int32_t t = p->first[round];
+    const struct rw_model one = {.n_trees = p->first[round + 1] - t,
+                                 .tree = &p->model->tree[t],
+                                 .absent_missing = p->model->absent_missing};
     RW_TRY(rw_predict(p->ctx, &one, p->dataset, 0, p->tree));
     rw_stage_add(p->ctx, p->dataset->n_docs);
     return rw_poll(p->ctx);
 }
 
-/* Subtracts the scores of tree t from the remaining ones, appends the tree to the order, and
+/* Subtracts the scores of a round from the remaining ones, appends the round to the order, and
  * measures the loss without it. */
-static int drop(struct pruning *p, int32_t t)
+static int drop(struct pruning *p, int32_t round)
 {
-    RW_TRY(predict_tree(p, t));
+    RW_TRY(predict_round(p, round));
     for (uint32_t doc = 0; doc < p->dataset->n_docs; doc++)
         p->left[doc] -= p->tree[doc];
-    p->order[p->n_order] = t;
+    p->order[p->n_order] = round;
     return find_loss(p, p->left, &p->loss[p->n_order++]);
 }
 
-/* Returns a candidate's tree. Ids count from the last tree, so that of equal candidates the last is
- * removed first. */
-static int32_t tree_of(const struct pruning *p, const struct rw_keyed *candidate)
+/* Returns a candidate's round. Ids count from the last round, so that of equal candidates the last
+ * is removed first. */
+static int32_t round_of(const struct pruning *p, const struct rw_keyed *candidate)
 {
-    return p->model->n_trees - 1 - (int32_t)candidate->id;
+    return p->n_rounds - 1 - (int32_t)candidate->id;
 }
 
 /* Computes the loss of the remaining trees without each candidate, as the candidate's key. */
 static int weigh(struct pruning *p, struct rw_keyed *candidate, int32_t n)
 {
     for (int32_t i = 0; i < n; i++) {
-        RW_TRY(predict_tree(p, tree_of(p, &candidate[i])));
+        RW_TRY(predict_round(p, round_of(p, &candidate[i])));
         for (uint32_t doc = 0; doc < p->dataset->n_docs; doc++)
             p->without[doc] = p->left[doc] - p->tree[doc];
         RW_TRY(find_loss(p, p->without, &candidate[i].key));
@@ -126,19 +137,19 @@ static int32_t n_dropped_at_once(enum rw_prune_order order, int32_t n)
     return order == RW_PRUNE_LAST ? n - 1 : n > 7 ? n / 4 : 1;
 }
 
-/* Returns 1 if the tree may be removed. A base score (a tree of one leaf, not 0) may not. */
+/* Returns 1 if the round may be removed. A base score (a tree of one leaf, not 0) may not. */
 static int is_candidate(const struct rw_tree *tree)
 {
     return tree->n_leaves > 1 || tree->leaf[0] == 0.0f;
 }
 
-/* Returns how often the search for an order scores the data by one tree, for the progress.
+/* Returns how often the search for an order scores the data by one round, for the progress.
  * *n_dropped: the number of removals. */
 static int n_scorings(const struct rw_model *model, enum rw_prune_order order, int32_t *n_dropped)
 {
     int32_t n = 0;
     int count = 0;
-    for (int32_t t = 0; t < model->n_trees; t++)
+    for (int32_t t = 0; t < model->n_trees; t = rw_model_round_end(model, t))
         n += is_candidate(&model->tree[t]);
     *n_dropped = n > 0 ? n - 1 : 0;
     for (int32_t n_drop; n > 1; n -= n_drop) {
@@ -160,7 +171,7 @@ static int drop_all(struct pruning *p, enum rw_prune_order order, struct rw_keye
             qsort(candidate, (size_t)n, sizeof(*candidate), rw_by_key);
         }
         for (int32_t i = 0; i < n_drop; i++)
-            RW_TRY(drop(p, tree_of(p, &candidate[i])));
+            RW_TRY(drop(p, round_of(p, &candidate[i])));
         n -= n_drop;
         memmove(candidate, candidate + n_drop, (size_t)n * sizeof(*candidate));
     }
@@ -171,10 +182,10 @@ static int find_order(struct pruning *p, enum rw_prune_order order)
 {
     struct rw_keyed *candidate;
     int32_t n = 0;
-    RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, candidate, (size_t)p->model->n_trees));
-    for (int32_t id = 0; id < p->model->n_trees; id++) {
+    RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, candidate, (size_t)p->n_rounds));
+    for (int32_t id = 0; id < p->n_rounds; id++) {
         candidate[n].id = (uint32_t)id;
-        n += is_candidate(&p->model->tree[tree_of(p, &candidate[n])]);
+        n += is_candidate(&p->model->tree[p->first[round_of(p, &candidate[n])]]);
     }
     memcpy(p->left, p->scores, p->dataset->n_docs * sizeof(double));
     return drop_all(p, order, candidate, n);
@@ -182,7 +193,7 @@ static int find_order(struct pruning *p, enum rw_prune_order order)
 
 /* ---- held out ---- */
 
-/* Removes trees in the order that one part of the queries chooses, and measures on the other part:
+/* Removes rounds in the order that one part of the queries chooses, and measures on the other part:
  * after k + 1 removals half of the loss is added to loss[k]. */
 static int follow(const struct pruning *whole, const struct rw_dataset *chooses,
                   const struct rw_dataset *measures, double *loss)
@@ -220,7 +231,7 @@ out:
 
 /* ---- the table ---- */
 
-/* Copies the model without the first n_dropped trees of the order. The copy borrows from the whole
+/* Copies the model without the first n_dropped rounds of the order. The copy borrows from the whole
  * model. */
 static int select_trees(const struct pruning *p, int32_t n_dropped, struct rw_arena *arena,
                         struct rw_model *out)
@@ -228,8 +239,10 @@ static int select_trees(const struct pruning *p, int32_t n_dropped, struct rw_ar
     uint8_t *keep;
     RW_TRY(RW_ARENA_NEW(p->ctx, arena, keep, (size_t)p->model->n_trees));
     memset(keep, 1, (size_t)p->model->n_trees);
-    for (int32_t i = 0; i < n_dropped; i++)
-        keep[p->order[i]] = 0;
+    for (int32_t i = 0; i < n_dropped; i++) {
+        for (int32_t t = p->first[p->order[i]]; t < p->first[p->order[i] + 1]; t++)
+            keep[t] = 0;
+    }
     return rw_model_some(p->ctx, p->model, keep, arena, out);
 }
 
@@ -254,7 +267,7 @@ static int fill_row(struct pruning *p, const struct rw_model *model, struct prun
     return RW_OK;
 }
 
-/* Finds the smallest number of trees within the loss. Losses of the search have the rounding of
+/* Finds the smallest number of rounds within the loss. Losses of the search have the rounding of
  * repeated subtraction, so a candidate is measured again by its own scores. */
 static int choose(struct pruning *p, double most_loss, struct rw_model **out, int32_t *n_dropped)
 {
@@ -295,7 +308,7 @@ static int add_row(struct pruning *p, int32_t n_dropped, struct pruned *made)
 static int make_table(struct pruning *p, int32_t chosen, struct pruned *made)
 {
     struct rw_pruned *pruned = &made->pruned;
-    const int32_t n = p->model->n_trees;
+    const int32_t n = p->n_rounds;
     int32_t last = 0;
     pruned->n_rows = 1;
     RW_TRY(fill_row(p, p->model, made, &made->row[0]));

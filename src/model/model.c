@@ -57,6 +57,25 @@ int32_t rw_model_last_trees(const struct rw_model *model)
     return n;
 }
 
+int32_t rw_model_bags(const struct rw_model_params *params)
+{
+    const struct rw_run_param *bags = rw_model_params_find(params, "bags");
+    const int n = bags ? atoi(bags->value) : 1; /* a model's file may hold any text */
+    return n < 1 ? 1 : n;
+}
+
+int32_t rw_model_round_end(const struct rw_model *model, int32_t t)
+{
+    int32_t first = 0, k = 0;
+    while (k < model->n_earlier && t >= first + model->earlier[k].n_trees)
+        first += model->earlier[k++].n_trees;
+    const int is_last = k == model->n_earlier;
+    const int64_t end = is_last ? model->n_trees : first + model->earlier[k].n_trees;
+    const int64_t n = rw_model_bags(is_last ? &model->params : &model->earlier[k].params);
+    const int64_t next = first + (t - first) / n * n + n;
+    return (int32_t)(next < end ? next : end);
+}
+
 void rw_model_free(struct rw_model *model)
 {
     if (!model)

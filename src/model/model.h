@@ -213,6 +213,11 @@ int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8
 
 /* Returns the number of trees of the last training. */
 int32_t rw_model_last_trees(const struct rw_model *model);
+/* Returns the number of trees that a training with these parameters grew in a round. */
+int32_t rw_model_bags(const struct rw_model_params *params);
+/* Returns the end of the round of tree t: the number of the next round's first tree. t: in [0,
+ * n_trees). */
+int32_t rw_model_round_end(const struct rw_model *model, int32_t t);
 /* Returns the parameter with this name, or NULL. */
 const struct rw_run_param *rw_model_params_find(const struct rw_model_params *params,
                                                 const char *name);

@@ -166,6 +166,12 @@ int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d trees requested; the model has %d", n_trees,
                        model->n_trees);
     flat->n_trees = n_trees ? n_trees : model->n_trees;
+    if (n_trees && rw_model_round_end(model, n_trees - 1) != n_trees)
+        return rw_fail(
+            ctx, RW_ERR_ARGUMENT,
+            "%d trees are not whole rounds: this round ends at %d trees, since the model "
+            "averages bags",
+            n_trees, rw_model_round_end(model, n_trees - 1));
     flat->absent = rw_model_absent(model);
     const size_t n = (size_t)flat->n_trees;
     RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->first_node, n + 1));

@@ -13,8 +13,6 @@
 #include "base/rng.h"
 #include "train/train.h"
 
-#include <stdlib.h>
-
 int rw_bags_check(struct rw_ctx *ctx, const struct rw_params *params,
                   const struct rw_objective *objective)
 {
@@ -47,13 +45,6 @@ uint64_t rw_bag_seed(uint64_t seed, int bag)
         return seed;
     const struct rw_philox four = rw_random4(seed, (uint64_t)bag, 0, RW_STREAM_BAG);
     return (uint64_t)four.word[0] << 32 | four.word[1];
-}
-
-int rw_bags_of(const struct rw_model_params *params)
-{
-    const struct rw_run_param *bags = rw_model_params_find(params, "bags");
-    const int n = bags ? atoi(bags->value) : 1;
-    return n < 1 ? 1 : n; /* a model file may hold any text */
 }
 
 void rw_bags_divide(struct rw_tree *tree, int n)

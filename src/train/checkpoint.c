@@ -120,7 +120,7 @@ static int state_section(struct rw_words *w, struct rw_checkpoint *c)
 static int check_content(struct rw_words *w, const struct rw_checkpoint *c)
 {
     const struct rw_model *model = c->model;
-    const int32_t n_own = model->n_trees - c->init_rounds, n_bags = rw_bags_of(&model->params);
+    const int32_t n_own = model->n_trees - c->init_rounds, n_bags = rw_model_bags(&model->params);
     const int32_t measured = model->n_metrics > 0 ? c->init_rounds + n_own / n_bags : 0;
     if (c->n_sets < 1 || n_own % n_bags != 0 || model->n_rounds_run != measured ||
         model->n_earlier > 0 || model->empty_rounds > 0 || n_own < 0 ||
@@ -300,7 +300,7 @@ int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
     if (how->path && strcmp(how->path, how->resume) == 0) {
         const struct rw_model *model = c->resumed.model;
         c->kept_round = c->resumed.init_rounds +
-                        (model->n_trees - c->resumed.init_rounds) / rw_bags_of(&model->params);
+                        (model->n_trees - c->resumed.init_rounds) / rw_model_bags(&model->params);
         c->kept_is_ended = c->resumed.is_ended;
     }
     return RW_OK;
@@ -600,7 +600,7 @@ static int take_snapshot(struct rw_checkpointer *c, const struct rw_eval_sets *e
     static char no_note[] = "";
     struct rw_model *s = &c->snapshot;
     const int first = c->content.init_rounds;
-    const size_t n_trees = (size_t)(first + (n_rounds - first) * rw_bags_of(&c->model->params));
+    const size_t n_trees = (size_t)(first + (n_rounds - first) * rw_model_bags(&c->model->params));
     const size_t n_values = (size_t)n_rounds * (size_t)eval->n_values;
     const char *note = c->how->note ? c->how->note(c->user) : NULL;
     rw_arena_free(&c->arena);

@@ -354,7 +354,7 @@ static int take_run(struct refit *r, const struct rw_model_params *was)
 static int take_bags(struct refit *r, const struct rw_model_params *was, int32_t n_trees)
 {
     const uint32_t n_docs = r->in.set[0]->n_docs;
-    const int n = rw_bags_of(was);
+    const int n = rw_model_bags(was);
     if (n < 1 || n > RW_MAX_BAGS || n_trees % n != 0)
         return rw_fail(r->ctx, RW_ERR_DATA,
                        "the model to refit has %d trees, which are not whole rounds of %d bags",
@@ -626,7 +626,7 @@ static int run(struct refit *r)
     int32_t t = 0;
     int round = 0;
     for (int k = 0; k <= r->from->n_earlier; k++)
-        r->n_rounds += rw_model_run(r->from, k).n_trees / rw_bags_of(params_of(r, k));
+        r->n_rounds += rw_model_run(r->from, k).n_trees / rw_model_bags(params_of(r, k));
     for (int k = 0; k <= r->from->n_earlier; k++) {
         const int32_t end = t + rw_model_run(r->from, k).n_trees;
         RW_TRY(start_run(r, params_of(r, k), t, end - t));

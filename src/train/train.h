@@ -401,8 +401,6 @@ int rw_bags_check(struct rw_ctx *ctx, const struct rw_params *params,
                   const struct rw_objective *objective);
 /* Returns the seed of a bag; that of bag 0 is the training's. */
 uint64_t rw_bag_seed(uint64_t seed, int bag);
-/* Returns the number of bags in a model's parameters. */
-int rw_bags_of(const struct rw_model_params *params);
 /* Divides the leaves by n, rounded once. */
 void rw_bags_divide(struct rw_tree *tree, int n);
 /* Adds the trees of a round, [bags->n] with undivided leaves, to the scores of all validation sets,
