@@ -312,6 +312,16 @@ static inline uint32_t rw_rules_histograms(const struct rw_engine_rules *rules)
     return rules->max_histograms ? rules->max_histograms : (rules->max_slots + 1) / 2;
 }
 
+/* Returns rw_rules_histograms or, if that is less, a number that the documents limit. A node that
+ * keeps a histogram has at least `least` of the n_docs documents, and no document in common with
+ * others. In a symmetric tree it may have a single one, and a sibling without documents. */
+static inline uint64_t rw_rules_kept(const struct rw_engine_rules *rules, uint64_t n_docs,
+                                     uint32_t least)
+{
+    const uint64_t most = rules->symmetric ? 2 * n_docs : n_docs / least + 2;
+    return most < rw_rules_histograms(rules) ? most : rw_rules_histograms(rules);
+}
+
 /* Returns 1 if the engine's lambdas need the training set's gains. */
 static inline int rw_rules_rank(const struct rw_engine_rules *rules)
 {

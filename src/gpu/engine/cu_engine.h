@@ -1,9 +1,9 @@
 /* The arguments of the kernels of engine `cuda`, and their launchers. Each family of kernels has a
  * file. Samples, quantised lambdas and root sums are in cu_quantise.cu. Best splits are in
- * cu_split.cu, and by categories in cu_category.cu. The documents of nodes and the sums of leaves
- * are in cu_partition.cu. Scores, columns, moves of histograms and answers are in cu_engine.cu,
- * messages between workers in cu_workers.cu. The files cu_split.cu, cu_category.cu and
- * cu_partition.cu are in gpu/split.
+ * cu_split.cu, by categories in cu_category.cu, and of symmetric trees in cu_level.cu. The
+ * documents of nodes and the sums of leaves are in cu_partition.cu. Scores, columns, moves of
+ * histograms and answers are in cu_engine.cu, messages between workers in cu_workers.cu. The files
+ * cu_split.cu, cu_category.cu and cu_partition.cu are in gpu/split.
  *
  * The engine's feature is a number: the index of a feature among those that training uses (struct
  * rw_cuts). A group is the features of one struct rw_hist_matrix. A buffer is the room for one
@@ -247,6 +247,30 @@ int rw_cuda_search_categories(const struct rw_cuda_search *search,
                               const struct rw_cuda_cells *cells,
                               const struct rw_cuda_categories *categories, uint32_t first_block,
                               void *stream);
+
+/* ---- splits of whole levels: cu_level.cu ---- */
+
+struct rw_cuda_level {
+    struct rw_split_rule rule;
+    const int8_t *d_direction;     /* by the engine's feature; NULL: no monotone constraints */
+    const double *d_penalty;       /* by the engine's feature; NULL: no feature costs */
+    const uint32_t *d_allowed;     /* bits by the engine's feature; NULL: all are allowed */
+    uint32_t n;                    /* nodes */
+    const uint32_t *d_buffer;      /* [n] buffer of each node, in the order of slots */
+    struct rw_cuda_found *d_found; /* [features of all groups] scratch: the best split by each */
+    /* The results. d_best: n_left is the index in d_found. d_n_left: [n], written unless d_best has
+     * no split: documents of each node that go left. */
+    struct rw_cuda_found *d_best;
+    uint32_t *d_n_left;
+};
+/* Three steps: rw_cuda_level_group for each group, then rw_cuda_level_pick, then rw_cuda_level_left
+ * for each group. first_feature: number of features of the groups before. n_features: of all
+ * groups. */
+int rw_cuda_level_group(const struct rw_cuda_level *level, const struct rw_cuda_cells *cells,
+                        uint32_t first_feature, void *stream);
+int rw_cuda_level_pick(const struct rw_cuda_level *level, uint32_t n_features, void *stream);
+int rw_cuda_level_left(const struct rw_cuda_level *level, const struct rw_cuda_cells *cells,
+                       uint32_t first_feature, void *stream);
 
 /* ---- histograms of many workers: cu_workers.cu ---- */
 

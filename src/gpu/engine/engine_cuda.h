@@ -202,6 +202,7 @@ struct rw_cuda {
     int is_settled; /* 1: methods are chosen, and memory needed only for the choice is freed */
     struct rw_cuda_search search; /* launch: the number of the last one */
     uint32_t most_searched;       /* most nodes of a search */
+    struct rw_cuda_level level;   /* for symmetric trees; d_n_left follows d_best */
     uint32_t n_trees;             /* number of trees begun */
     uint32_t n_searched;          /* nodes of the search in progress; 0: no search */
     uint32_t *d_n_listed;         /* number of sampled documents */
@@ -394,6 +395,7 @@ int rw_cuda_release(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);
+int rw_cuda_best_level(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);
 /* Returns 1 if the group's method may change from `choice` at the root of the current tree. */
 int rw_cuda_may_choose(const struct rw_cuda *cuda, const struct rw_cuda_group *group);
 int rw_cuda_report(struct rw_engine *engine, char *text, size_t size, double *ms);

@@ -936,3 +936,56 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, s
     }
     return RW_OK;
 }
+
+/* Launches the search for the split of a level: by each feature, then the best of all. */
+static int launch_level(struct rw_cuda *cuda, const struct rw_cuda_level *level)
+{
+    uint32_t n = 0, first = 0;
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_cuda_cells *cells = &cuda->group[g].cells;
+        RW_CUDA_TRY(cuda, rw_cuda_level_group(level, cells, n, rw_cuda_stream(cuda)));
+        n += cells->n_features;
+    }
+    RW_CUDA_TRY(cuda, rw_cuda_level_pick(level, n, rw_cuda_stream(cuda)));
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_cuda_cells *cells = &cuda->group[g].cells;
+        RW_CUDA_TRY(cuda, rw_cuda_level_left(level, cells, first, rw_cuda_stream(cuda)));
+        first += cells->n_features;
+    }
+    return RW_OK;
+}
+
+int rw_cuda_best_level(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_cuda_level *level = &cuda->level;
+    const size_t buffers = (size_t)n * sizeof(*level->d_buffer);
+    const size_t allowed = rw_cuda_allowed_bytes(cuda);
+    const void *set = "";
+    void *d;
+    RW_TRY(rw_cuda_flush(cuda));
+    for (int i = 0; i < n; i++) {
+        if (cuda->buffer_of[slots[i]] < 0)
+            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "a split without a histogram");
+        cuda->stack[i] = cuda->buffer_of[slots[i]];
+    }
+    if (allowed)
+        set = (const char *)cuda->host.allowed + (size_t)slots[0] * allowed;
+    RW_TRY(rw_cuda_send_two(cuda, cuda->stack, buffers, set, allowed, &d));
+    level->rule = engine->split_rule;
+    level->d_direction = cuda->search.d_direction;
+    level->d_penalty = cuda->search.d_penalty;
+    level->n = (uint32_t)n;
+    level->d_buffer = d;
+    level->d_allowed = allowed ? (const uint32_t *)d + n : NULL;
+    RW_TRY(launch_level(cuda, level));
+    struct rw_cuda_found best;
+    RW_TRY(rw_cuda_answer(cuda, level->d_best, sizeof(best) + buffers));
+    memcpy(&best, cuda->answer, sizeof(best));
+    const char *n_left = (const char *)cuda->answer + sizeof(best);
+    for (int i = 0; i < n; i++) {
+        memcpy(&best.n_left, n_left + (size_t)i * sizeof(best.n_left), sizeof(best.n_left));
+        take_split(cuda->host.set[0].bins->cuts, slots[i], &best, NULL, &out[i]);
+    }
+    return RW_OK;
+}

@@ -337,17 +337,13 @@ int rw_cuda_new_cells(struct rw_cuda *cuda, struct rw_cuda_cells *cells, uint64_
     return rules->newton ? rw_host_new(&cuda->host, &cells->d_hess, n, size, 1) : RW_OK;
 }
 
-/* Allocates histograms. all_docs / min_docs + 2 buffers are always enough: nodes that keep a
- * histogram have no documents in common, and a node that may be searched has at least 2 x min_docs
- * of them. */
+/* Allocates histograms. A node that keeps one has at least min_docs documents. */
 static int make_pools(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
-    uint64_t n_buffers = rw_rules_histograms(rules);
     const uint32_t all_docs = cuda->workers ? cuda->host.base.all_docs : cuda->n_docs;
-    const uint64_t most = all_docs / rules->min_docs + 2;
+    const uint64_t n_buffers = rw_rules_kept(rules, all_docs, rules->min_docs);
     cuda->host.memory.part = "histograms";
-    n_buffers = n_buffers < most ? n_buffers : most;
     cuda->n_buffers = (int32_t)n_buffers;
     for (int g = 0; g < cuda->n_groups; g++) {
         struct rw_cuda_group *group = &cuda->group[g];
@@ -486,6 +482,13 @@ static int make_search(struct rw_cuda *cuda)
         RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->search.d_set, searched * cuda->search.n_sets));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->search.d_done, searched));
     RW_TRY(clear(cuda, cuda->search.d_done, searched * sizeof(*cuda->search.d_done)));
+    if (cuda->host.base.rules.symmetric) {
+        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->level.d_found, n_features + 1));
+        RW_TRY(rw_host_new(&cuda->host, (void **)&cuda->level.d_best,
+                           sizeof(*cuda->level.d_best) + n_slots * sizeof(*cuda->level.d_n_left), 1,
+                           1));
+        cuda->level.d_n_left = (uint32_t *)(void *)(cuda->level.d_best + 1);
+    }
     /* The largest pieces are the leaves, a tree (per node a coded node, a set of at most 128 bytes
      * and a leaf value), and the columns of a walk; several are sent at a time. */
     cuda->stage.bytes =

@@ -24,14 +24,6 @@ static_assert(sizeof(struct rw_category_found) == sizeof(struct rw_cell), "one f
 static_assert(CATEGORY_BYTES(CATEGORY_FEW_THREADS) <= 46 * 1024, "memory that needs no asking");
 static_assert(CATEGORY_BYTES(CATEGORY_THREADS) <= 62 * 1024, "what capability 7.5 has");
 
-static __device__ struct rw_cell cell_at(const struct rw_cuda_cells &cells, uint64_t at)
-{
-    const struct rw_cell cell = {cells.d_count[at],
-                                 cells.d_hess ? hist_sum_at(cells.d_hess, at, cells.narrow) : 0,
-                                 hist_sum_at(cells.d_lambda, at, cells.narrow)};
-    return cell;
-}
-
 /* Searches one feature of the block's node. All threads of a block call it. */
 template <int THREADS>
 static __device__ struct rw_category_split

@@ -1,10 +1,11 @@
-/* The end of the blocks of a search, for cu_split.cu and cu_category.cu. A block writes its best
- * split of a node. The last block of the node to finish picks the best of all blocks and writes it
- * to host memory. Grid y is the index of the node. The blocks of a node may be from several
- * launches. In the kernels, "the launch before" is the previous one in the stream. */
+/* The end of the blocks of a search, for cu_split.cu, cu_category.cu and, in part, cu_level.cu. A
+ * block writes its best split of a node. The last block of the node to finish picks the best of all
+ * blocks and writes it to host memory. Grid y is the index of the node. The blocks of a node may be
+ * from several launches. In the kernels, "the launch before" is the previous one in the stream. */
 #pragma once
 
 #include "gpu/engine/cu_engine.h"
+#include "gpu/hist/hist_block.cuh"
 
 enum { WARP = 32 };
 #define ALL_LANES 0xffffffffu
@@ -46,11 +47,27 @@ static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
     return best;
 }
 
-/* Returns 1 if the block's node may be split by a feature. */
-static __device__ int allows(const struct rw_cuda_search &a, uint32_t column)
+/* Returns 1 if a set of features has the feature. d_allowed: NULL: all features. */
+static __device__ __forceinline__ int is_in(const uint32_t *d_allowed, uint32_t column)
 {
-    return !a.d_allowed ||
-           (a.d_allowed[(uint64_t)blockIdx.y * a.n_allowed_words + column / 32] >> column % 32 & 1);
+    return !d_allowed || (d_allowed[column / 32] >> column % 32 & 1);
+}
+
+/* Returns 1 if the block's node may be split by a feature. */
+static __device__ __forceinline__ int allows(const struct rw_cuda_search &a, uint32_t column)
+{
+    return is_in(a.d_allowed ? a.d_allowed + (uint64_t)blockIdx.y * a.n_allowed_words : NULL,
+                 column);
+}
+
+/* Returns a histogram's cell. */
+static __device__ __forceinline__ struct rw_cell cell_at(const struct rw_cuda_cells &cells,
+                                                         uint64_t at)
+{
+    const struct rw_cell cell = {cells.d_count[at],
+                                 cells.d_hess ? hist_sum_at(cells.d_hess, at, cells.narrow) : 0,
+                                 hist_sum_at(cells.d_lambda, at, cells.narrow)};
+    return cell;
 }
 
 /* Writes this block's best split, which thread 0 has. block: the block's number among the blocks of

@@ -115,12 +115,8 @@ static int allocate(struct rw_cpu *cpu)
     cpu->kept.at = cpu->cell_at;
     /* sums over workers are never computed twice */
     cpu->kept.least = cpu->sparse.n || cpu->workers || rules->symmetric ? 0 : LEAST_KEPT;
-    /* Nodes that keep histograms have no documents in common. In a symmetric tree they may have any
-     * number of documents, and each may have an empty sibling. */
     const uint32_t least = rules->min_docs > cpu->kept.least ? rules->min_docs : cpu->kept.least;
-    const size_t most = rw_rules_histograms(rules);
-    const size_t kept = rules->symmetric ? 2 * all_docs : all_docs / least + 2;
-    cpu->kept.n_buffers = (int32_t)(kept < most ? kept : most);
+    cpu->kept.n_buffers = (int32_t)rw_rules_kept(rules, all_docs, least);
     for (uint32_t f = 0; f < bins->cuts->n_features; f++)
         cpu->kept.buffer_words += rw_cpu_n_cells(bins->cuts, f) * words;
     if (cpu->workers)

@@ -1,0 +1,190 @@
+/* Finds the split that all nodes of a level share (best_level in tree/engine.h).
+ *
+ * Shapes: cells as in cu_split.cu; the best split of each feature; the result, and the documents
+ * that go left in each node.
+ *
+ * Decomposition: in level_kernel, a block per feature of a group. Each thread has BINS neighbouring
+ * bins and keeps the gains of their candidates. The block visits the nodes in the order of slots,
+ * so every sum of gains has the order of the reference engine. pick_kernel has one block, which
+ * picks the best feature. In left_kernel, a block per node counts the documents that go left. */
+#include <cuda_runtime.h>
+
+#include "gpu/device/kernel.cuh"
+#include "gpu/engine/cu_engine.h"
+#include "gpu/hist/hist_block.cuh"
+#include "gpu/split/search_end.cuh"
+
+enum { WARPS = 8, THREADS = WARPS * WARP, MOST_BINS = 4 };
+static_assert(MOST_BINS * THREADS >= RW_MAX_BINS, "a thread has room for its bins");
+
+/* Adds up the cells of a block's threads, one per thread. Returns the sum of the threads before
+ * this one, and sets *all to the sum of all. All threads call it. of_warp: [WARPS] shared memory.
+ */
+static __device__ struct rw_cell sum_before(const struct rw_cell &own, struct rw_cell *of_warp,
+                                            struct rw_cell *all)
+{
+    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    struct rw_cell sum = own;
+    for (uint32_t step = 1; step < WARP; step *= 2) {
+        const unsigned long long n = __shfl_up_sync(ALL_LANES, (unsigned long long)sum.n, step);
+        const long long hess = __shfl_up_sync(ALL_LANES, (long long)sum.hess, step);
+        const long long lambda = __shfl_up_sync(ALL_LANES, (long long)sum.lambda, step);
+        if (lane >= step) {
+            sum.n += n;
+            sum.hess += hess;
+            sum.lambda += lambda;
+        }
+    }
+    if (lane == WARP - 1)
+        of_warp[warp] = sum;
+    __syncthreads();
+    sum = rw_cell_less(&sum, &own);
+    for (uint32_t w = 0; w < WARPS; w++) {
+        if (w < warp)
+            rw_cell_add(&sum, &of_warp[w]);
+        rw_cell_add(all, &of_warp[w]);
+    }
+    __syncthreads(); /* before the next call writes of_warp */
+    return sum;
+}
+
+/* The cells of a feature: begin is the first one in a histogram. */
+struct row {
+    uint32_t begin, n_bins;
+    int has_missing;
+};
+
+/* Returns the cells of feature f. n_bins is 0 if the feature is not sampled or is categorical. */
+static __device__ struct row row_of(const struct rw_cuda_cells &cells, uint32_t f)
+{
+    const struct rw_cuda_feature feature = cells.d_feature[f];
+    const uint32_t begin = cells.d_row ? cells.d_row[f] : f * cells.n_bins;
+    const struct row row = {begin, cells.d_sampled[f] ? feature.n_bins : 0,
+                            (int)feature.has_missing};
+    return row;
+}
+
+template <int BINS>
+static __global__ void __launch_bounds__(THREADS)
+    level_kernel(const __grid_constant__ struct rw_cuda_level a,
+                 const __grid_constant__ struct rw_cuda_cells cells, uint32_t first_feature)
+{
+    __shared__ struct rw_cell of_warp[WARPS];
+    __shared__ struct rw_cuda_found best_of[WARPS];
+    const uint32_t f = blockIdx.x, bin = threadIdx.x * BINS;
+    const struct rw_cuda_feature feature = cells.d_feature[f];
+    const struct row row = row_of(cells, f);
+    const uint32_t n_bins = is_in(a.d_allowed, feature.column) ? row.n_bins : 0;
+    const int direction = a.d_direction ? a.d_direction[feature.column] : 0;
+    const double penalty = a.d_penalty ? a.d_penalty[feature.column] : 0.0;
+    const struct rw_cell none = {0, 0, 0};
+    double gain[2][BINS] = {};
+    uint32_t breaks = 0; /* bit 2 k + missing_left: candidate of bin k */
+    uint64_t n_missing = 0;
+    struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
+    for (uint32_t i = 0; i < (n_bins ? a.n : 0); i++) {
+        const uint64_t first = (uint64_t)a.d_buffer[i] * cells.n_cells + row.begin;
+        const struct rw_cell missing = row.has_missing ? cell_at(cells, first + n_bins) : none;
+        struct rw_cell cell[BINS], own = none, all = missing;
+        for (int k = 0; k < BINS; k++) {
+            cell[k] = bin + k < n_bins ? cell_at(cells, first + bin + k) : none;
+            rw_cell_add(&own, &cell[k]);
+        }
+        struct rw_cell left = sum_before(own, of_warp, &all);
+        const double share = rw_level_share(&a.rule, &all);
+        n_missing += missing.n;
+        for (int k = 0; k < BINS; k++) {
+            rw_cell_add(&left, &cell[k]);
+            for (int missing_left = 0; missing_left < 2; missing_left++) {
+                struct rw_cell l = left;
+                if (missing_left)
+                    rw_cell_add(&l, &missing);
+                const struct rw_cell r = rw_cell_less(&all, &l);
+                gain[missing_left][k] += rw_level_gain(&a.rule, &l, &r, share);
+                breaks |= (uint32_t)rw_level_breaks(&a.rule, direction, &l, &r)
+                          << (2 * k + missing_left);
+            }
+        }
+    }
+    for (int k = 0; k < BINS && bin + k < n_bins; k++) {
+        for (int missing_left = 1; missing_left >= 0; missing_left--) {
+            if (breaks >> (2 * k + missing_left) & 1)
+                continue;
+            if (n_missing == 0 && missing_left != (bin + k >= feature.zero_bin))
+                continue;
+            const double net =
+                rw_net_gain(&a.rule, gain[missing_left][k] * a.rule.gain_scale, penalty);
+            if (net > best.gain)
+                best = {net, (int32_t)feature.column, bin + k, missing_left, first_feature + f};
+        }
+    }
+    best = best_of_block<WARPS>(best, best_of);
+    if (threadIdx.x == 0)
+        a.d_found[first_feature + f] = best;
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    pick_kernel(const __grid_constant__ struct rw_cuda_level a, uint32_t n_features)
+{
+    __shared__ struct rw_cuda_found best_of[WARPS];
+    struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
+    for (uint32_t f = threadIdx.x; f < n_features; f += THREADS) {
+        if (beats(a.d_found[f], best))
+            best = a.d_found[f];
+    }
+    best = best_of_block<WARPS>(best, best_of);
+    if (threadIdx.x > 0)
+        return;
+    if (!(best.gain > 0.0))
+        best.column = -1;
+    *a.d_best = best;
+}
+
+static __global__ void __launch_bounds__(THREADS)
+    left_kernel(const __grid_constant__ struct rw_cuda_level a,
+                const __grid_constant__ struct rw_cuda_cells cells, uint32_t first_feature)
+{
+    __shared__ uint32_t n_left;
+    const struct rw_cuda_found best = *a.d_best;
+    const uint32_t f = best.n_left - first_feature;
+    if (best.column < 0 || best.n_left < first_feature || f >= cells.n_features)
+        return; /* no split, or by a feature of another group */
+    const struct row row = row_of(cells, f);
+    const uint64_t first = (uint64_t)a.d_buffer[blockIdx.x] * cells.n_cells + row.begin;
+    uint32_t n = 0;
+    if (threadIdx.x == 0) {
+        n_left = 0;
+        if (best.missing_left && row.has_missing)
+            n = cells.d_count[first + row.n_bins];
+    }
+    for (uint32_t b = threadIdx.x; b <= best.bin; b += THREADS)
+        n += cells.d_count[first + b];
+    __syncthreads();
+    atomicAdd(&n_left, n);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        a.d_n_left[blockIdx.x] = n_left;
+}
+
+extern "C" int rw_cuda_level_group(const struct rw_cuda_level *level,
+                                   const struct rw_cuda_cells *cells, uint32_t first_feature,
+                                   void *stream)
+{
+    return cells->n_bins <= THREADS ? launch_grid(level_kernel<1>, cells->n_features, THREADS,
+                                                  stream, *level, *cells, first_feature)
+                                    : launch_grid(level_kernel<MOST_BINS>, cells->n_features,
+                                                  THREADS, stream, *level, *cells, first_feature);
+}
+
+extern "C" int rw_cuda_level_pick(const struct rw_cuda_level *level, uint32_t n_features,
+                                  void *stream)
+{
+    return launch_grid(pick_kernel, 1, THREADS, stream, *level, n_features);
+}
+
+extern "C" int rw_cuda_level_left(const struct rw_cuda_level *level,
+                                  const struct rw_cuda_cells *cells, uint32_t first_feature,
+                                  void *stream)
+{
+    return launch_grid(left_kernel, level->n, THREADS, stream, *level, *cells, first_feature);
+}
