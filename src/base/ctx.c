@@ -83,11 +83,14 @@ put_message(char *out, size_t size, const char *format, va_list args)
 
 int rw_fail(struct rw_ctx *ctx, int status, const char *format, ...)
 {
+    static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER; /* bags may fail at the same time */
     if (ctx) {
         va_list args;
+        pthread_mutex_lock(&writing);
         va_start(args, format);
         put_message(ctx->error, sizeof(ctx->error), format, args);
         va_end(args);
+        pthread_mutex_unlock(&writing);
     }
     return status;
 }

@@ -31,6 +31,11 @@ struct bag {
     struct rw_objective_rule rule; /* for the objective */
     struct rw_grower *grower;
     struct rw_gradients *gradients; /* NULL: the engine computes them */
+    double *scores;     /* [n_docs] copied from the engine, if the host computes gradients */
+    int32_t *leaf_slot; /* [rw_grow_max_slots] slot of each leaf of the grown tree */
+    /* of the last tree; add_ms: adding it to the bag's scores */
+    struct rw_grow_times times;
+    double add_ms;
 };
 
 struct booster {
@@ -45,14 +50,12 @@ struct booster {
     struct rw_grow_rules grow_rules;
     struct rw_bags bags;         /* their engines; owned */
     struct bag *bag;             /* [bags.n] */
-    int32_t *leaf_slot;          /* [rw_grow_max_slots] slot of each leaf of the grown tree */
     const struct rw_model *init; /* the model to continue from, or NULL */
     struct rw_model *model;
     size_t tree_room;
     struct rw_checkpointer checkpointer;
     struct rw_model_size size; /* bound of the model file's size, for callers that reserve space */
     double *gain;              /* [n_labels or 1][n_docs] gains, if the objective ranks */
-    double *scores;            /* [n_docs] copied from an engine, if the host computes gradients */
     struct progress run;
 };
 
@@ -345,9 +348,9 @@ static int prepare_own_gradients(struct booster *b)
     if (!host_gradients(
             b)) /* only this worker: the engine of another worker may use host gradients */
         return rw_comm_agree(b->ctx, RW_OK);
-    RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->scores, b->in.set[0]->n_docs));
     for (int k = 0; k < b->bags.n; k++) {
         struct bag *bag = &b->bag[k];
+        RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, bag->scores, b->in.set[0]->n_docs));
         RW_TRY(objective_of(b)
                    ? rw_gradients_new(b->ctx, objective_of(b), &bag->rule, b->in.set[0],
                                       b->bags.engine[k]->first_doc, b->gain, NULL, &bag->gradients)
@@ -458,9 +461,11 @@ static int prepare(struct booster *b, const struct rw_params *params)
         RW_TRY(rw_comm_max(b->ctx, &batch, 1));
         b->grow_rules.batch = (int32_t)batch;
     }
-    for (int k = 0; k < b->bags.n; k++)
+    for (int k = 0; k < b->bags.n; k++) {
         RW_TRY(rw_grower_new(b->ctx, &b->grow_rules, &b->bag[k].grower));
-    RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->leaf_slot, rw_grow_max_slots(&b->grow_rules)));
+        RW_TRY(RW_ARENA_NEW(b->ctx, &b->arena, b->bag[k].leaf_slot,
+                            rw_grow_max_slots(&b->grow_rules)));
+    }
     RW_TRY(prepare_own_gradients(b));
     status = rw_model_size_init(b->ctx, &b->size, b->model, b->init);
     report_stage(b, "cuts and codes", &start);
@@ -490,8 +495,9 @@ static int own_gradients(struct booster *b, int k)
     const double rate = rw_params_rate_of_round(b->params, (uint32_t)b->run.round);
     struct rw_engine *engine = b->bags.engine[k];
     const struct rw_user_gradients *made;
-    RW_TRY(engine->ops->read_scores(engine, 0, b->scores));
-    RW_TRY(rw_gradients_run(b->bag[k].gradients, (uint32_t)b->run.round, rate, b->scores, &made));
+    RW_TRY(engine->ops->read_scores(engine, 0, b->bag[k].scores));
+    RW_TRY(rw_gradients_run(b->bag[k].gradients, (uint32_t)b->run.round, rate, b->bag[k].scores,
+                            &made));
     return made->lambda ? engine->ops->set_lambdas(engine, made->lambda, made->hess)
                         : rw_engine_set_gradients(engine, made->gradient, made->hessian);
 }
@@ -601,26 +607,89 @@ static int end_within(struct booster *b, int status, int *more)
 }
 
 /* Computes the gradients of bag k, grows its tree from them, and adds the tree to the bag's scores.
- * times: the bag's are added. */
-static int grow(struct booster *b, int k, struct rw_tree *tree, struct rw_grow_times *times)
+ */
+static int grow_bag(struct booster *b, int k, struct rw_tree *tree)
+{
+    struct rw_engine *engine = b->bags.engine[k];
+    struct bag *bag = &b->bag[k];
+    const double rate = rw_params_rate_of_round(b->params, (uint32_t)b->run.round);
+    RW_TRY(host_gradients(b) ? own_gradients(b, k) : RW_OK);
+    rw_grower_set_rate(bag->grower, rate);
+    RW_TRY(rw_grower_grow(bag->grower, engine, (uint32_t)b->run.round, tree, bag->leaf_slot,
+                          &bag->times));
+    const double start = rw_clock_ms();
+    const int status = rw_engine_add_tree(engine, 0, tree, bag->leaf_slot);
+    bag->add_ms = rw_clock_ms() - start;
+    if (status < 0)
+        rw_tree_release(tree);
+    return status;
+}
+
+/* The trees of a round, [bags.n]. */
+struct round_job {
+    struct booster *b;
+    struct rw_tree *tree;
+};
+
+static int grow_some(void *user, struct rw_share *share)
+{
+    const struct round_job *job = user;
+    for (uint64_t k, end; rw_share_next(share, &k, &end);) {
+        struct rw_engine *engine = job->b->bags.engine[k];
+        struct rw_tree tree = {0};
+        if (engine->ops->use_thread)
+            RW_TRY(engine->ops->use_thread(engine));
+        RW_TRY(grow_bag(job->b, (int)k, &tree));
+        job->tree[k] = tree;
+    }
+    return RW_OK;
+}
+
+/* Returns the number of bags that grow at the same time, each on a thread of its own. In the first
+ * round of a GPU this is 1, since engines compare methods by timing. It is also 1 if all threads
+ * are better used for one bag after the other, and if the caller must be able to interrupt the
+ * gradients, or computes them. */
+static int n_at_once(const struct booster *b)
+{
+    enum { FEW_DOCS = 16384 }; /* trees of fewer documents hardly use several threads */
+    const int on_gpu = trains_on_gpu(b), n_threads = b->ctx->n_threads;
+    if (b->bags.n == 1 || rw_n_workers(b->ctx) > 1 || b->run.n_pairs || !objective_of(b) ||
+        (on_gpu && b->run.round == b->run.first_round))
+        return 1;
+    if (on_gpu)
+        return b->bags.n;
+    return n_threads <= b->bags.n || b->in.all_docs < FEW_DOCS ? n_threads : 1;
+}
+
+/* Grows the trees of a round. Trees of failed bags are empty structs. */
+static int grow(struct booster *b, struct rw_tree *tree)
 {
     const int counts = b->run.n_pairs ? rw_stage_begin(b->ctx, "pairs", b->run.n_pairs, 1) : 0;
-    struct rw_engine *engine = b->bags.engine[k];
-    struct rw_grow_times own;
-    int status = host_gradients(b) ? own_gradients(b, k) : RW_OK;
-    if (status >= 0) {
-        rw_grower_set_rate(b->bag[k].grower,
-                           rw_params_rate_of_round(b->params, (uint32_t)b->run.round));
-        status = rw_grower_grow(b->bag[k].grower, engine, (uint32_t)b->run.round, tree,
-                                b->leaf_slot, &own);
-    }
+    const int n = n_at_once(b);
+    struct round_job job = {b, tree};
+    int status = RW_OK;
+    memset(tree, 0, (size_t)b->bags.n * sizeof(*tree));
+    if (n > 1)
+        status = rw_parallel(b->ctx, n, (uint64_t)b->bags.n, 1, grow_some, &job);
+    for (int k = 0; k < b->bags.n && n == 1 && status >= 0; k++)
+        status = grow_bag(b, k, &tree[k]);
     rw_stage_end(b->ctx, counts);
-    RW_TRY(status);
-    times->lambdas_ms += own.lambdas_ms;
-    times->histograms_ms += own.histograms_ms;
-    times->splits_ms += own.splits_ms;
-    times->partition_ms += own.partition_ms;
-    return RW_OK;
+    return status;
+}
+
+/* Returns the times of the round, over all bags. */
+static struct rw_grow_times times_of_bags(const struct booster *b, double *add_ms)
+{
+    struct rw_grow_times sum = {.lambdas_ms = 0};
+    for (int k = 0; k < b->bags.n; k++) {
+        const struct rw_grow_times *own = &b->bag[k].times;
+        sum.lambdas_ms += own->lambdas_ms;
+        sum.histograms_ms += own->histograms_ms;
+        sum.splits_ms += own->splits_ms;
+        sum.partition_ms += own->partition_ms;
+        *add_ms += b->bag[k].add_ms;
+    }
+    return sum;
 }
 
 static int add_far_reads(struct rw_engine *engine, struct rw_far_reads *sum)
@@ -639,33 +708,24 @@ static int add_far_reads(struct rw_engine *engine, struct rw_far_reads *sum)
 static int run_round(struct booster *b, int *more)
 {
     const double start = rw_clock_ms();
-    struct rw_grow_times times = {.lambdas_ms = 0};
     struct rw_far_reads far = {.bytes = 0};
     struct rw_model *model = b->model;
     const int n = b->bags.n;
-    int n_leaves = 0, status = RW_OK, n_grown = 0;
-    double added_ms = 0.0;
+    int n_leaves = 0;
     *more = 0;
     b->run.bytes_before = rw_comm_bytes_sent(b->ctx);
     RW_TRY(RW_GROW(b->ctx, model->tree, b->tree_room, (size_t)(model->n_trees + n)));
     struct rw_tree *tree = &model->tree[model->n_trees];
-    while (n_grown < n && status >= 0) {
-        status = grow(b, n_grown, &tree[n_grown], &times);
-        if (status >= 0) {
-            const double grown = rw_clock_ms();
-            n_leaves += tree[n_grown].n_leaves;
-            status = rw_engine_add_tree(b->bags.engine[n_grown], 0, &tree[n_grown], b->leaf_slot);
-            added_ms += rw_clock_ms() - grown;
-            n_grown++;
-        }
-    }
+    const int status = grow(b, tree);
     if (status >= 0)
         report_choices(b);
     const int may_split = next_may_split(b) && b->bags.engine[0]->info.n_features;
+    for (int k = 0; k < n; k++)
+        n_leaves += tree[k].n_leaves;
     b->run.n_empty_rounds = n_leaves > n ? 0 : b->run.n_empty_rounds + 1;
     const int is_last = b->run.n_empty_rounds >= (may_split ? MOST_EMPTY_ROUNDS : 1);
-    while (n_grown > 0 && (status < 0 || is_last))
-        rw_tree_release(&tree[--n_grown]);
+    for (int k = 0; k < n && (status < 0 || is_last); k++)
+        rw_tree_release(&tree[k]);
     if (status < 0)
         return end_within(b, status, more);
     if (is_last)
@@ -682,8 +742,10 @@ static int run_round(struct booster *b, int *more)
     RW_TRY(rw_eval_sets_round(&b->eval_sets, b->bags.engine[0], b->run.round));
     const double measured = rw_clock_ms();
     b->run.n_complete = b->run.round;
-    const int ends = report_round(b, &times, &far, n_leaves, start, added_ms + added - grown,
-                                  measured - added) != 0;
+    double added_ms = added - grown;
+    const struct rw_grow_times times = times_of_bags(b, &added_ms);
+    const int ends =
+        report_round(b, &times, &far, n_leaves, start, added_ms, measured - added) != 0;
     RW_TRY(check_for_stop(b, ends, more));
     if (*more)
         rw_checkpointer_round(&b->checkpointer, &b->eval_sets, b->run.round);

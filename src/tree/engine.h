@@ -267,6 +267,10 @@ struct rw_engine_ops {
      * the first tree. Returns 1, or 0 if all decisions were reported. NULL: the engine makes no
      * decisions. */
     int (*report)(struct rw_engine *, char *text, size_t size, double *ms);
+    /* Prepares the calling thread for this engine's operations, if it is not the one that opened
+     * the engine. NULL: any thread may call them. Different engines may be used at the same time.
+     */
+    int (*use_thread)(struct rw_engine *);
     /* Reports the reads of host-resident codes for the tree that was added last. NULL: the engine
      * has no such codes. */
     int (*far_reads)(struct rw_engine *, struct rw_far_reads *out);

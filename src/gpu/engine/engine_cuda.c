@@ -719,6 +719,13 @@ static int cuda_alloc(struct rw_engine *engine, void **out, size_t bytes)
     return rw_device_alloc_in(engine->ctx, &rw_cuda_of(engine)->host.memory.arena, out, bytes);
 }
 
+static int cuda_use_thread(struct rw_engine *engine)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    RW_CUDA_TRY(cuda, cudaSetDevice(cuda->device->number));
+    return RW_OK;
+}
+
 static void cuda_close(struct rw_engine *engine)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
@@ -760,6 +767,7 @@ static const struct rw_engine_ops cuda_ops = {
     .code_sums = rw_cuda_code_sums,
     .measure = {cuda_measure, cuda_metrics},
     .read_integers = cuda_read_integers,
+    .use_thread = cuda_use_thread,
     .report = rw_cuda_report,
     .far_reads = rw_cuda_far_reads,
     .plan = {rw_cuda_plan, rw_cuda_tree_ms},
