@@ -168,6 +168,8 @@ static void set_engine_rules(struct booster *b)
         .nearest = p->rounding == RW_ROUND_NEAREST,
         .seed = p->seed,
         .query_threshold = (uint64_t)rw_round_int64(p->sample_queries * 4294967296.0),
+        .bag_threshold = (uint64_t)rw_round_int64(p->bag_queries * 4294967296.0),
+        .bag_seed = p->seed,
         .feature_threshold = (uint64_t)rw_round_int64(p->sample_features * 4294967296.0),
         .doc_threshold = (uint64_t)rw_round_int64(p->sample_docs * 4294967296.0),
         .node_threshold = (uint64_t)rw_round_int64(p->sample_features_node * 4294967296.0),
@@ -204,6 +206,7 @@ static int open_other_engines(struct booster *b)
         bag->rule = b->bag->rule;
         bag->rules = b->bag->rules;
         bag->rules.rule = &bag->rule;
+        bag->rules.bag = (uint32_t)k;
         bag->rules.seed = bag->rule.seed = rw_bag_seed(b->params->seed, k);
         bag->rules.other_docs = bag->rules.n_other_sets = 0;
         RW_TRY(rw_engine_open(b->ctx, device, &bag->rules, &b->bags.engine[k]));

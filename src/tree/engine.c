@@ -52,6 +52,8 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
             engine->rules.objective = NULL;
         if (rules->doc_threshold == 0)
             engine->rules.doc_threshold = (uint64_t)1 << 32;
+        if (rules->bag_threshold == 0)
+            engine->rules.bag_threshold = (uint64_t)1 << 32;
         if (rules->node_threshold == 0)
             engine->rules.node_threshold = (uint64_t)1 << 32;
         *out = engine;
@@ -272,7 +274,8 @@ void rw_plan_work_of(struct rw_plan_work *work, const struct rw_engine_rules *ru
                      const struct rw_plan_data *data)
 {
     const struct rw_dataset *train = data->set[0];
-    const double queries = (double)rules->query_threshold / 4294967296.0;
+    const double of_bag = rules->bag_threshold ? (double)rules->bag_threshold / 4294967296.0 : 1.0;
+    const double queries = of_bag * (double)rules->query_threshold / 4294967296.0;
     const double docs = rules->doc_threshold ? (double)rules->doc_threshold / 4294967296.0 : 1.0;
     const double features = (double)rules->feature_threshold / 4294967296.0;
     *work = (struct rw_plan_work){.docs = train->n_docs * queries * docs,

@@ -75,6 +75,10 @@ struct rw_engine_rules {
      * sampled. If no number is less, the query with the lowest one is sampled. The same holds for
      * the other three thresholds. */
     uint64_t query_threshold;
+    /* The queries of the engine's bag, which all its trees are limited to: those whose number,
+     * drawn by bag_seed, is under the threshold. 0 means 2^32: all queries. */
+    uint64_t bag_threshold, bag_seed;
+    uint32_t bag;
     uint64_t feature_threshold; /* for the features of a tree */
     /* In the next two, 0 means 2^32; rw_engine_open replaces it. */
     uint64_t doc_threshold; /* for documents of the sampled queries */
@@ -332,11 +336,17 @@ static inline int rw_rules_rank(const struct rw_engine_rules *rules)
     return rules->objective && rules->objective->ranks;
 }
 
+/* Returns 1 if some trees lack queries. rules: of an open engine. */
+static inline int rw_rules_sample_queries(const struct rw_engine_rules *rules)
+{
+    return rules->query_threshold <= UINT32_MAX || rules->bag_threshold <= UINT32_MAX;
+}
+
 /* Returns 1 if every tree is grown from all documents. rules: of an open engine, as its
  * doc_threshold is not 0. */
 static inline int rw_rules_see_all(const struct rw_engine_rules *rules)
 {
-    return rules->query_threshold > UINT32_MAX && rules->doc_threshold > UINT32_MAX;
+    return !rw_rules_sample_queries(rules) && rules->doc_threshold > UINT32_MAX;
 }
 
 /* Returns 1 if the features that may split a node depend on the node. rules: of an open engine, as

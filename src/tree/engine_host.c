@@ -386,10 +386,14 @@ static int draw_queries(struct rw_host *host)
     struct drawn drawn = none_drawn;
     uint32_t lowest;
     for (uint32_t q = 0; q < host->n_queries; q++) {
-        const uint32_t random =
-            rw_random(rules->seed, host->base.first_query + q, host->tree, RW_STREAM_SAMPLE_QUERY);
-        host->query_sampled[q] = random < rules->query_threshold;
-        add_drawn(&drawn, host->query_sampled[q], q, random);
+        const uint64_t query = host->base.first_query + (uint64_t)q;
+        const uint64_t number = rw_query_number(
+            rw_random(rules->seed, query, host->tree, RW_STREAM_SAMPLE_QUERY),
+            rw_random(rules->bag_seed, rw_bag_item(rules->bag, query), 0, RW_STREAM_BAG),
+            rules->bag_threshold);
+        host->query_sampled[q] = number < rules->query_threshold;
+        add_drawn(&drawn, host->query_sampled[q], q,
+                  number <= UINT32_MAX ? (uint32_t)number : UINT32_MAX);
     }
     RW_TRY(keep_lowest(&host->base, &drawn, host->base.first_query, &lowest));
     if (lowest != UINT32_MAX)
@@ -406,7 +410,7 @@ static int draw_samples(struct rw_host *host)
     const uint32_t *offset = host->query_offset;
     rw_host_draw_features(&host->base, host->tree, host->feature_sampled);
     memset(host->query_sampled, 1, host->n_queries);
-    if (rules->query_threshold <= UINT32_MAX)
+    if (rw_rules_sample_queries(rules))
         RW_TRY(draw_queries(host));
     for (uint32_t q = 0; q < host->n_queries; q++)
         memset(host->sampled + offset[q], host->query_sampled[q], offset[q + 1] - offset[q]);

@@ -96,7 +96,9 @@ struct rw_cuda_begin {
 /* A sample of queries or of documents; an item is a query or a document. Samples of documents do
  * not use n_queries, d_query_offset and d_kept. */
 struct rw_cuda_sample {
-    uint64_t seed, threshold; /* an item is kept iff its random number is under threshold */
+    uint64_t seed, threshold;         /* an item is kept iff its random number is under threshold */
+    uint64_t bag_seed, bag_threshold; /* as in struct rw_engine_rules; not used for documents */
+    uint32_t bag;
     uint32_t tree, n_queries, n_docs;
     uint32_t first;                 /* number of the first item among those of all workers */
     const uint32_t *d_query_offset; /* [n_queries + 1] */

@@ -14,6 +14,7 @@
 #include "gpu/device/kernel.cuh"
 #include "gpu/engine/cu_engine.h"
 #include "gpu/device/tuning.h"
+#include "tree/numbers.h"
 
 enum { WARP = 32, THREADS = RW_TUNE_QUANTISE_THREADS, MOST_BLOCKS = RW_TUNE_QUANTISE_BLOCKS };
 static_assert(THREADS == 256, "blocks per multiprocessor: device_tuning.c");
@@ -24,10 +25,14 @@ static_assert(THREADS == 256, "blocks per multiprocessor: device_tuning.c");
 static __global__ void sample_kernel(const struct rw_cuda_sample a)
 {
     for (uint64_t q = grid_first<THREADS>(); q < a.n_queries; q += grid_step<THREADS>()) {
-        const uint32_t random = rw_cuda_random(a.seed, a.first + q, a.tree, RW_STREAM_SAMPLE_QUERY);
-        const int keep = random < a.threshold;
+        const uint64_t query = a.first + q;
+        const uint64_t number =
+            rw_query_number(rw_cuda_random(a.seed, query, a.tree, RW_STREAM_SAMPLE_QUERY),
+                            rw_cuda_random(a.bag_seed, rw_bag_item(a.bag, query), 0, RW_STREAM_BAG),
+                            a.bag_threshold);
+        const int keep = number < a.threshold;
         a.d_kept[q] = (uint8_t)keep;
-        atomicMin(&a.d_lowest[0], (unsigned long long)random << 32 | q);
+        atomicMin(&a.d_lowest[0], (unsigned long long)min(number, (uint64_t)UINT32_MAX) << 32 | q);
         if (keep)
             atomicAdd(&a.d_lowest[1], 1ull);
     }

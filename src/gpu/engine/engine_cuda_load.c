@@ -506,6 +506,9 @@ static void set_arguments(struct rw_cuda *cuda)
     struct rw_cuda_quantise *quantise = &cuda->quantise;
     struct rw_cuda_partition *partition = &cuda->partition;
     cuda->sample.seed = quantise->seed = engine->rules.seed;
+    cuda->sample.bag_seed = engine->rules.bag_seed;
+    cuda->sample.bag_threshold = engine->rules.bag_threshold;
+    cuda->sample.bag = engine->rules.bag;
     cuda->sample.n_queries = cuda->n_queries;
     cuda->sample.n_docs = quantise->n_docs = cuda->n_docs;
     quantise->most_blocks = (uint32_t)(device->n_multiprocessors * tuning->quantise_blocks);
