@@ -25,7 +25,7 @@ struct progress {
                            reason */
 };
 
-/* What a bag has besides its engine. */
+/* A bag's members except its engine. */
 struct bag {
     struct rw_engine_rules rules;
     struct rw_objective_rule rule; /* for the objective */
@@ -776,10 +776,9 @@ static int run_rounds(struct booster *b)
 
 /* ---- the finished model ---- */
 
-/* Keeps the rounds up to best_round (0: all of them), drops empty rounds at the end, and divides
- * the leaves of this training's trees by the number of bags. best_round is not below first_round,
- * and the trees of the first rounds, which are those of an earlier model, stay even if they are
- * empty. */
+/* Keeps the rounds up to best_round (0: all of them) and drops empty rounds at the end. Divides the
+ * leaves of this training's trees by the number of bags. The first rounds are those of an earlier
+ * model; they stay even if they are empty. best_round is not below first_round. */
 static void cut_model(struct rw_model *model, int first_round, int best_round, int n_bags)
 {
     int n_rounds = first_round + (model->n_trees - first_round) / n_bags, is_empty = 1;

@@ -322,9 +322,9 @@ rw_quantise_fn rw_quantise_docs_plain, rw_quantise_docs_avx2, rw_quantise_docs_a
 int64_t rw_quantise_docs(enum rw_isa isa, const struct rw_rounding *rounding, uint32_t first,
                          uint32_t n, const uint8_t *sampled, const int64_t *value, int32_t *out);
 
-/* Returns the number that decides whether a query is in the sample of a tree: random, its random
- * number for the tree, or 2^32 if the query is not in the bag. random_of_bag: its number for the
- * bag. A number under the threshold of sample-queries is in the sample. */
+/* Returns the number that decides whether a query is in the sample of a tree: it is if the number
+ * is under the threshold of sample-queries. random: its random number for the tree; random_of_bag:
+ * that for the bag. If the query is not in the bag, the result is 2^32. */
 RW_HD uint64_t rw_query_number(uint32_t random, uint32_t random_of_bag, uint64_t bag_threshold)
 {
     return random_of_bag < bag_threshold ? random : (uint64_t)1 << 32;
