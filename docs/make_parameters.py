@@ -16,7 +16,7 @@ HEAD = """# Parameters
 This page lists every parameter of training and evaluation. Set them on the command line (`--leaves 31`), in \
 `--config` files (`leaves = 31`), in Python (`{"leaves": 31}`, with `_` for `-`) and in C (`rw_params_set`).
 
-- `auto` values depend on the size of the training set or on the machine. \
+- `auto` values depend on the size of the data or on the machine. \
 `rankwood train --print-config` prints the chosen values.
 - The model file stores most parameters. The others are marked "Not stored in the model".
 - A parameter without effect, such as `--truncation 5` with `--pairs all`, gives one warning, or with `--strict` an \
@@ -47,10 +47,8 @@ TIPS = {
     "objective": "compare `lambdarank`, `yetirank` and `xendcg` on validation data; which is best depends on the data.",
     "rounds": "set it high and let `early-stop` choose the number of trees.",
     "rate": "try 0.02 to 0.2; halve it and double `rounds` for slightly better, slower training.",
-    "early-stop": "50 to 200. With few validation queries the metric is noisy: use `early-stop-rule paired`, or "
-    "`rankwood cv`.",
-    "early-stop-rule": "`paired` with up to a few hundred validation queries. "
-    "[Early stopping](../explanation/early-stopping.md) explains it.",
+    "early-stop": "50 to 200. With few validation queries the metric is noisy: compare settings by `rankwood cv`.",
+    "early-stop-rule": "keep `auto`. [Early stopping](../explanation/early-stopping.md) explains both rules.",
     "leaves": "try a quarter to four times the default. Small data needs few leaves.",
     "l2": "try 30 to 1000. Small data needs more.",
     "min-docs": "try 5 to 100. Raise it if training is far better than validation.",

@@ -88,9 +88,9 @@ struct rw_train_hooks;
  * for no callbacks. The caller frees *out with rw_model_free.
  *
  * Early stopping: with `early-stop` above 0, the first metric on the first validation set stops
- * training, and the model ends at the best round. A validation set with the same documents, labels,
- * queries and values as the training set is skipped for this. If all validation sets are skipped,
- * training logs a warning. If `early-stop` is 0, or if no set stops training, the model keeps all
+ * training, and the model ends at the round that `early-stop-rule` keeps. A validation set with the
+ * same documents, labels, queries and values as the training set is skipped for this. If all
+ * validation sets are skipped, training logs a warning. If `early-stop` is 0, or if no set stops training, the model keeps all
  * trees except trailing trees without a split.
  *
  * Parameters: `threads`, if set, is applied to the context. rw_train does not read the files of
@@ -661,9 +661,14 @@ RW_API int rw_params_read(struct rw_ctx *ctx, struct rw_params *params, const ch
  * note. The values depend on other parameters and on the numbers of documents, of features that
  * appear and of validation sets. Without a validation set, `early-stop` becomes 0. rw_train does
  * this itself. Call it if several training runs must use the same values. Models still record which
- * values were chosen automatically. RW_ERR_ARGUMENT: too great a depth for level-wise growth. */
+ * values were chosen automatically. `early-stop-rule` stays `auto`, because its value depends on
+ * the validation set. RW_ERR_ARGUMENT: too great a depth for level-wise growth. */
 RW_API int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
                              uint32_t n_features, int n_valid);
+/* Like rw_params_resolve. Also replaces `auto` in `early-stop-rule`, by the value for a first
+ * validation set of n_valid_queries queries on all workers. 0: it stays `auto`. */
+RW_API int rw_params_resolve_valid(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
+                                   uint32_t n_features, int n_valid, uint64_t n_valid_queries);
 /* Writes a file for rw_params_read. It has all parameters except those that never change a model
  * (threads, device, hist, gpu-memory and batch), empty texts, and defaults that model files omit.
  * `rate = auto 0.05` records a value that rw_params_resolve chose. RW_ERR_ARGUMENT: the file cannot
@@ -1058,10 +1063,10 @@ struct rw_cv {
 };
 /* Trains one model per fold, on the other folds. With early stopping, the next fold, cyclically, is
  * held out as the validation set, so the test fold has no influence on its model. All parameters
- * apply. `auto` is resolved once, for the whole data set (rw_params_resolve). `seed` draws the
- * folds. Small data sets train folds in parallel, without effect on results. The caller frees *out
- * with rw_free. RW_ERR_ARGUMENT: n_folds is below 2 (below 3 with early stopping), or exceeds the
- * number of queries. */
+ * apply. `auto` is resolved once, for the whole data set and a validation set of one fold
+ * (rw_params_resolve_valid). `seed` draws the folds. Small data sets train folds in parallel,
+ * without effect on results. The caller frees *out with rw_free. RW_ERR_ARGUMENT: n_folds is below
+ * 2 (below 3 with early stopping), or exceeds the number of queries. */
 RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                              const struct rw_dataset *dataset, int n_folds, struct rw_cv **out);
 

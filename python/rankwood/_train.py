@@ -106,8 +106,8 @@ def train(
     Returns
     -------
     Model
-        Model that ends at its best round. After Ctrl-C it is the best model so far, ``finished`` is False, and a
-        warning is logged.
+        Model that ends at the round that ``early_stop_rule`` keeps. After Ctrl-C it is the best model so far,
+        ``finished`` is False, and a warning is logged.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def train(
     if names is not None:  # the file has only names of features in use
         model.feature_names = list(names)
     trees = f"{model.n_trees} {'tree' if model.n_trees == 1 else 'trees'}"
-    best = f" (best round: {model.best_round} of {training.n_rounds})" if model.best_round else ""
+    best = f" (kept round: {model.best_round} of {training.n_rounds})" if model.best_round else ""
     training.progress.end(f"{trees}{best}")
     if training.interrupted:
         logger.warning("interrupted: the model is the best so far, with %d trees", model.n_trees)

@@ -139,7 +139,7 @@ class Ranker(BaseEstimator):
         metric: Any = "ndcg@10",
         early_stop: int = 100,
         early_stop_delta: float = 0,
-        early_stop_rule: str = "best",
+        early_stop_rule: str = "auto",
         train_metric: bool = False,
         empty: str = "skip",
         ties: str = "file",

@@ -717,7 +717,7 @@ static int finish(struct rw_cli *cli, double start, int end)
     const struct rw_model_info info = rw_model_info(cli->model);
     rw_msg_line("%d %s in %.1f s%s", n_trees, n_trees == 1 ? "tree" : "trees",
                 rw_progress_clock() - start,
-                info.best_round > 0 ? rw_text(" (best round: %d of %d)", info.best_round, n) : "");
+                info.best_round > 0 ? rw_text(" (kept round: %d of %d)", info.best_round, n) : "");
     if (info.is_finished) {
         const int status = write_model(cli, output);
         if (status < 0)
@@ -855,8 +855,9 @@ static int print_config(struct rw_cli *cli)
     RW_STEP(read_data(cli));
     /* Reading a table clears the parameter, so it is set again. */
     RW_STEP(rw_params_set(cli->ctx, cli->params, "ignore", ignore));
-    RW_STEP(rw_params_resolve(cli->ctx, cli->params, rw_dataset_n_docs(cli->dataset),
-                              rw_load_n_features(cli), valid_files.n));
+    RW_STEP(rw_params_resolve_valid(cli->ctx, cli->params, rw_dataset_n_docs(cli->dataset),
+                                    rw_load_n_features(cli), valid_files.n,
+                                    valid_files.n ? rw_dataset_n_queries(cli->valid[0]) : 0));
     return rw_params_write(cli->ctx, cli->params, stdout);
 }
 
@@ -887,8 +888,9 @@ const struct rw_command rw_cmd_train = {
     .operands = "DATA... [--valid DATA]... -o MODEL",
     .about =
         "Trains a model. Training stops when the first metric no longer improves on the first "
-        "validation set that is not the training data (--early-stop), and the model keeps its "
-        "best round. If --valid names the training data, its metrics are only printed. After "
+        "validation set that is not the training data (--early-stop), and the model keeps the "
+        "round that --early-stop-rule chooses. If --valid names the training data, its metrics are "
+        "only printed. After "
         "Ctrl-C or SIGTERM, training ends with the current round: the best model so far is "
         "written to MODEL.interrupted, MODEL does not change, and the exit code is 130 or 143.",
     .has_results = 1,

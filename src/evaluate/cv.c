@@ -236,8 +236,11 @@ static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
     v->nested = params->early_stop > 0;
     RW_TRY(rw_params_copy(ctx, params, &v->own));
     /* `auto` is resolved once for all folds, from the whole set, so that folds validate the
-     * parameters that a training on the whole set would use. */
-    RW_TRY(rw_params_resolve(ctx, v->own, dataset->n_docs, dataset->n_columns, v->nested));
+     * parameters that a training on the whole set would use. The fold that stops training is a
+     * validation set of the largest size of a fold. */
+    const uint64_t fold_queries = ((uint64_t)dataset->n_queries + n_folds - 1) / n_folds;
+    RW_TRY(rw_params_resolve_valid(ctx, v->own, dataset->n_docs, dataset->n_columns, v->nested,
+                                   fold_queries));
     const struct rw_facts facts = facts_of(RW_FACT_UNKNOWN);
     RW_TRY(rw_params_drop_idle(ctx, v->own, &facts));
     v->params = *v->own;

@@ -188,7 +188,7 @@ int rw_params_check_not_input(struct rw_ctx *ctx, const struct rw_params *params
 /* Constants of the defaults that depend on the size of the training set:
  * docs/benchmarks/quality.md, "Defaults". */
 enum { DOCS_PER_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
-enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
+enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100, FEW_QUERIES = 1000 };
 enum { ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6, SYMMETRIC_DEPTH = 12 };
 static const double low_rate = 0.05, high_rate = 0.1;
 
@@ -251,12 +251,13 @@ const struct rw_objective *rw_params_objective(const struct rw_params *params)
     return rw_params_objective_rule(params, &rule);
 }
 
-/* Parameters whose `auto` depends on the size of the training set. The model stores the choices. */
+/* Parameters whose `auto` depends on the size of the data. The model stores the choices. */
 static const enum rw_param_at by_size[] = {RW_AT_PARAM_leaves, RW_AT_PARAM_rate, RW_AT_PARAM_split,
-                                           RW_AT_PARAM_sample_features};
+                                           RW_AT_PARAM_sample_features,
+                                           RW_AT_PARAM_early_stop_rule};
 enum { N_BY_SIZE = sizeof(by_size) / sizeof(by_size[0]) };
 
-/* Returns 1 if the size of the training set chooses the value and the model stores the choice. */
+/* Returns 1 if the size of the data chooses the value and the model stores the choice. */
 static int is_by_size(int at)
 {
     int found = 0;
@@ -269,7 +270,7 @@ void rw_params_choose(struct rw_params *params, uint32_t n_docs, uint32_t n_feat
 {
     /* Objectives that fit labels always use mart: except for logistic, their hessians are document
      * counts, so newton would only be slower. */
-    const int is_large = rw_params_objective(params)->ranks && n_docs >= LARGE_DOCS;
+    const int ranks = rw_params_objective(params)->ranks, is_large = ranks && n_docs >= LARGE_DOCS;
     const int has_many = n_features >= MANY_FEATURES;
     if (params->split == RW_SPLIT_AUTO)
         params->split = is_large ? RW_SPLIT_NEWTON : RW_SPLIT_MART;
@@ -281,20 +282,40 @@ void rw_params_choose(struct rw_params *params, uint32_t n_docs, uint32_t n_feat
     params->sample_features = 1.0;
     if (is_large && has_many && last <= low_rate)
         params->sample_features = 0.25; /* pays off only after the many rounds of a low rate */
-    else if (is_large && n_features >= SOME_FEATURES)
+    else if (ranks && (!is_large || n_features >= SOME_FEATURES))
         params->sample_features = 0.5;
 }
 
+/* Returns the rule of early stopping that `auto` means. Few queries measure with much noise, which
+ * `paired` withstands. With many queries both rules agree, and `best` needs less memory and time.
+ */
+static int choose_stop_rule(const struct rw_params *params, const struct rw_data_size *size)
+{
+    struct rw_metric metric[RW_MAX_METRICS];
+    int n;
+    const int has_values =
+        !size->has_custom_metric &&
+        rw_metrics_parse(NULL, params->metric, params->relevant, metric, &n) >= 0 &&
+        !metric[0].kind->by_document;
+    return has_values && size->n_valid_queries <= FEW_QUERIES ? RW_STOP_PAIRED : RW_STOP_BEST;
+}
+
 /* Replaces `auto` by values and logs them. */
-static void choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
+static void choose(struct rw_ctx *ctx, struct rw_params *params, const struct rw_data_size *size,
                    uint32_t n_features)
 {
     const struct rw_params given = *params; /* its texts are borrowed */
-    char text[128] = "", before[RW_PARAM_ROOM];
+    char text[128] = "", before[RW_PARAM_ROOM], queries[64] = "";
     size_t n = 0;
     if (params->grow == RW_GROW_LEAVES)
-        params->leaves = rw_params_leaves(params, n_docs);
-    rw_params_choose(params, n_docs, n_features);
+        params->leaves = rw_params_leaves(params, size->n_docs);
+    rw_params_choose(params, size->n_docs, n_features);
+    if (params->early_stop_rule == RW_STOP_AUTO && params->early_stop > 0 &&
+        size->n_valid_queries > 0) {
+        params->early_stop_rule = choose_stop_rule(params, size);
+        snprintf(queries, sizeof(queries), " and %llu validation queries",
+                 (unsigned long long)size->n_valid_queries);
+    }
     for (int i = 0; i < N_BY_SIZE; i++) {
         const char *name = rw_param_rows[by_size[i]].info.name;
         const char *value = rw_params_get(params, name);
@@ -304,13 +325,31 @@ static void choose(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs
         n += (size_t)snprintf(text + n, sizeof(text) - n, " --%s %s", name, value);
     }
     if (text[0])
-        rw_log(ctx, RW_LOG_NOTE, "chosen for %u documents:%s", n_docs, text);
+        rw_log(ctx, RW_LOG_NOTE, "chosen for %u documents%s:%s", size->n_docs, queries, text);
 }
 
 int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
                       uint32_t n_features, int n_valid)
 {
+    return rw_params_resolve_valid(ctx, params, n_docs, n_features, n_valid, 0);
+}
+
+int rw_params_resolve_valid(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
+                            uint32_t n_features, int n_valid, uint64_t n_valid_queries)
+{
+    return rw_params_resolve_size(ctx, params,
+                                  &(struct rw_data_size){.n_docs = n_docs,
+                                                         .n_features = n_features,
+                                                         .n_valid = n_valid,
+                                                         .n_valid_queries = n_valid_queries});
+}
+
+int rw_params_resolve_size(struct rw_ctx *ctx, struct rw_params *params,
+                           const struct rw_data_size *size)
+{
     RW_DEFAULT_FPENV;
+    const int n_valid = size->n_valid;
+    uint32_t n_features = size->n_features;
     if (params->rounds == RW_AUTO && n_valid == 0)
         rw_log(ctx, RW_LOG_NOTE, "no validation set: training %d rounds (--rounds changes it)",
                ROUNDS_WITHOUT_VALID);
@@ -321,7 +360,7 @@ int rw_params_resolve(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_d
     const uint32_t n_listed = rw_list_count(params->features);
     if (n_listed > 0 && n_listed < n_features)
         n_features = n_listed;
-    choose(ctx, params, n_docs, n_features);
+    choose(ctx, params, size, n_features);
     if (params->depth <= 0) /* auto, or no limit */
         params->depth = params->grow == RW_GROW_LEAVES ? 0 : DEFAULT_LEVELS;
     if (params->grow == RW_GROW_LEVELS && params->depth > 16)

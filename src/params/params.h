@@ -8,7 +8,7 @@
 
 enum rw_param_grow { RW_GROW_LEAVES, RW_GROW_LEVELS, RW_GROW_SYMMETRIC };
 enum rw_param_split { RW_SPLIT_AUTO, RW_SPLIT_MART, RW_SPLIT_NEWTON };
-enum rw_param_stop_rule { RW_STOP_BEST, RW_STOP_PAIRED };
+enum rw_param_stop_rule { RW_STOP_AUTO, RW_STOP_BEST, RW_STOP_PAIRED };
 enum rw_param_rounding { RW_ROUND_STOCHASTIC, RW_ROUND_NEAREST };
 
 enum { RW_AUTO = -1 }; /* `auto` in a numeric field; 0 in `threads` and `batch` */
@@ -66,6 +66,17 @@ int rw_label_weights(const char *text, double *weight);
 struct rw_cut_rule rw_params_cut_rule(const struct rw_params *params);
 /* Returns the maximum number of leaves per tree for a training set of n_docs documents. */
 int rw_params_leaves(const struct rw_params *params, uint32_t n_docs);
+/* The size of the data, which chooses values for `auto`. Documents and queries are those of all
+ * workers. */
+struct rw_data_size {
+    uint32_t n_docs, n_features; /* of the training set */
+    int n_valid;                 /* number of validation sets */
+    int has_custom_metric;       /* 1: a metric of the caller stops training */
+    uint64_t n_valid_queries;    /* of the first validation set; 0: unknown */
+};
+/* Does the work of rw_params_resolve_valid, also for a custom metric. */
+int rw_params_resolve_size(struct rw_ctx *ctx, struct rw_params *params,
+                           const struct rw_data_size *size);
 /* Replaces `auto` in `split`, `rate` and `sample-features` by values. */
 void rw_params_choose(struct rw_params *params, uint32_t n_docs, uint32_t n_features);
 /* Returns the learning rate of a round, counted from 0 at the model's first tree. `rate` must

@@ -274,8 +274,12 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
     /* `auto` becomes a number, and parameters without effect get their defaults */
     const struct rw_facts facts = facts_of(b);
     RW_TRY(rw_params_copy(b->ctx, given, &b->params));
-    RW_TRY(rw_params_resolve(b->ctx, b->params, b->in.all_docs, b->in.features.n_features,
-                             b->in.n_sets - 1));
+    const struct rw_data_size size = {.n_docs = b->in.all_docs,
+                                      .n_features = b->in.features.n_features,
+                                      .n_valid = b->in.n_sets - 1,
+                                      .has_custom_metric = b->hooks && b->hooks->metric,
+                                      .n_valid_queries = b->in.valid_queries};
+    RW_TRY(rw_params_resolve_size(b->ctx, b->params, &size));
     RW_TRY(rw_params_drop_idle(b->ctx, b->params, &facts));
     RW_TRY(rw_train_check_sides(b->ctx, b->params, objective_of(b), b->in.set[0]));
     if (b->in.all_docs == 0)

@@ -8,7 +8,7 @@
  *
  * Example: 30 queries, patience 3, NDCG .40 .45 .47 .46 .47 .48 .47 .46 .47. Round 6 is the best.
  * If rounds 3 to 9 are within 2 standard errors, round 6 is kept; if rounds 2 to 9 are, round 6
- * again, the fifth of eight.
+ * again, the fifth of eight. A note also reports 2 standard errors as a mean over all other rounds.
  *
  * Ties count as the mean over all orders, since after a few rounds many documents have equal
  * scores, and the order of the file would decide. All sums are in double, in the order of queries
@@ -93,10 +93,11 @@ int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, int roun
     return RW_OK;
 }
 
-/* Returns 1 if a round is not significantly worse than the best one. best, round: [n_queries]
- * values of the metric; sign: 1, or -1 if lower values are better. */
+/* Compares a round with the best one: *noise is the given number of standard errors of the mean
+ * difference. Returns 1 if the round is not significantly worse. best, round: [n_queries] values of
+ * the metric; sign: 1, or -1 if lower values are better. */
 static int is_level(const struct rw_stopping *stop, const float *best, const float *round,
-                    double sign)
+                    double sign, double *noise)
 {
     const uint32_t n = stop->n_queries;
     double sum = 0.0, weight = 0.0, squares = 0.0;
@@ -109,8 +110,8 @@ static int is_level(const struct rw_stopping *stop, const float *best, const flo
         const double off = stop->weight[q] * (sign * ((double)best[q] - (double)round[q]) - mean);
         squares += off * off;
     }
-    const double error = sqrt(squares * (double)n / (double)(n - 1)) / weight;
-    return mean <= ERRORS * error;
+    *noise = ERRORS * sqrt(squares * (double)n / (double)(n - 1)) / weight;
+    return mean <= *noise;
 }
 
 int rw_stop_rule_kept(const struct rw_eval_sets *eval)
@@ -122,19 +123,30 @@ int rw_stop_rule_kept(const struct rw_eval_sets *eval)
     const float *best = stop->value + (size_t)(eval->best_round - stop->first_round) * n;
     const double sign = eval->lower_is_better ? -1.0 : 1.0;
     int n_level = 0, kept = eval->best_round;
-    for (int r = 0; r < stop->n_rounds; r++)
-        n_level += is_level(stop, best, stop->value + (size_t)r * n, sign);
+    double noise, sum = 0.0;
+    for (int r = 0; r < stop->n_rounds; r++, sum += noise)
+        n_level += is_level(stop, best, stop->value + (size_t)r * n, sign, &noise);
     for (int r = 0, before = 0; r < stop->n_rounds && before <= n_level / 2; r++) {
-        if (!is_level(stop, best, stop->value + (size_t)r * n, sign))
+        if (!is_level(stop, best, stop->value + (size_t)r * n, sign, &noise))
             continue;
         kept = stop->first_round + r;
         before++;
     }
-    rw_log(
-        eval->ctx, RW_LOG_NOTE,
-        "early stopping keeps round %d, the middle one of %d rounds whose %s is not significantly "
-        "worse than in round %d, the best (%u queries)",
-        kept, n_level, eval->metric[0].name, eval->best_round, stop->n_queries);
+    if (stop->n_rounds == 1)
+        return kept;
+    char why[192];
+    if (n_level == 1)
+        snprintf(why, sizeof(why), "whose %s is significantly better than in all others",
+                 eval->metric[0].name);
+    else
+        snprintf(
+            why, sizeof(why),
+            "the middle one of %d rounds whose %s is not significantly worse than in round %d, "
+            "the best",
+            n_level, eval->metric[0].name, eval->best_round);
+    rw_log(eval->ctx, RW_LOG_NOTE,
+           "early stopping keeps round %d, %s (%u queries: differences under %.2g are noise)", kept,
+           why, stop->n_queries, sum / (stop->n_rounds - 1));
     return kept;
 }
 

@@ -550,6 +550,8 @@ int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct r
     sets->init = init;
     RW_TRY(make_codes(ctx, params, sets, init));
     RW_TRY(rw_workers_docs(ctx, sets->set[0], &sets->all_docs));
+    sets->valid_queries = sets->n_sets > 1 ? sets->set[1]->n_queries : 0;
+    RW_TRY(rw_comm_sum(ctx, &sets->valid_queries, 1));
     if (rw_n_workers(ctx) == 1 && params->bags == 1)
         return RW_OK;
     RW_TRY(rw_comm_max(ctx, kinds, 2));

@@ -246,6 +246,7 @@ struct rw_sets {
                                bins NULL: the values are in set[0] */
     struct rw_binned made;  /* with several workers or bags: bins made here from values; owned */
     uint32_t all_docs;      /* documents of the training set on all workers */
+    uint64_t valid_queries; /* queries of the first validation set on all workers */
     struct rw_training_features features; /* of the training set; borrowed */
     struct rw_column_rule columns;        /* kind and width of the columns of the new model */
     const struct rw_model *init; /* the model to continue from, or `recoded` if that model has
@@ -262,10 +263,11 @@ struct rw_sets {
 /* Fills `given` and `set` with the caller's sets. RW_ERR_ARGUMENT: too many validation sets. */
 int rw_sets_init(struct rw_sets *sets, struct rw_ctx *ctx, const struct rw_dataset *train,
                  const struct rw_dataset *const *valid, int n_valid);
-/* Replaces categories by codes in sets->set, sets sets->init, and counts all_docs. If there are
- * several workers or bags and the training set has values, it also finds bin boundaries over all
- * workers and writes this worker's codes and features to `made` and `train`. It must run before
- * other functions read the sets. init: the model to continue from, or NULL. All workers call it. */
+/* Replaces categories by codes in sets->set, sets sets->init, and counts all_docs and
+ * valid_queries. If there are several workers or bags and the training set has values, it also
+ * finds bin boundaries over all workers and writes this worker's codes and features to `made` and
+ * `train`. It must run before other functions read the sets. init: the model to continue from, or
+ * NULL. All workers call it. */
 int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct rw_sets *sets,
                     const struct rw_model *init);
 /* Finds validation sets that are the training set: equal documents, labels, queries and codes.

@@ -70,7 +70,7 @@ def test_lines_in_a_terminal() -> None:
         assert best == max(values) and best_round == 1 + values.index(best)
         assert value == values[-1]
     n_trees = rounds[-1][3]
-    assert lines[-1] == f"{n_trees} trees (best round: {n_trees} of {len(rounds)})"
+    assert lines[-1] == f"{n_trees} trees (kept round: {n_trees} of {len(rounds)})"
     assert out == f"{n_trees} True\n"
 
 
@@ -104,7 +104,7 @@ def test_log_records(
     monkeypatch.setattr(_training, "SECONDS", 60)
     first, last = said(valid=sets)
     assert first == "'first' stops training: ndcg@10, after 100 rounds without a better value"
-    assert re.fullmatch(r"(\d) trees? \(best round: \1 of 3\)", last)
+    assert re.fullmatch(r"(\d) trees? \(kept round: \1 of 3\)", last)
     assert said(valid=sets, stop_on="second")[0].startswith("'second' stops training: ndcg@10,")
     params = {**small, "metric": [lambda scores, data: 1.0, "map"]}
     assert said(valid=sets)[0].startswith("'first' stops training: <lambda>,")

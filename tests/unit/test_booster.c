@@ -303,6 +303,7 @@ BOOSTER_TEST(the_last_round_is_not_interrupted)
 BOOSTER_TEST(early_stop_keeps_the_best)
 {
     set("early-stop", "2");
+    set("early-stop-rule", "best");
     set("rounds", "200");
     set("rate", "1");
     struct rw_model *model = trained(NULL, 1);
@@ -561,6 +562,7 @@ BOOSTER_TEST(custom_objective_is_regression_by_hand)
                  RW_OK);
     free(weights);
     const struct rw_train_hooks hooks = {.user = &kind, .gradients = gradients};
+    set("sample-features", "1");
     struct rw_model *custom = trained(&hooks, 0);
     set("objective", "regression");
     struct rw_model *built_in = trained(NULL, 0);

@@ -188,8 +188,10 @@ Test(params, by_the_size_of_the_training_set)
     set("objective", "regression");
     cr_expect_eq(chosen(10800, 100).split, RW_SPLIT_MART);
     cr_expect_eq(chosen(10800, 32).sample_features, 1.0);
-    set("objective", "lambdarank");
     cr_expect_eq(chosen(10799, 32).sample_features, 1.0);
+    set("objective", "lambdarank");
+    cr_expect_eq(chosen(10799, 31).sample_features, 0.5);
+    cr_expect_eq(chosen(1, 1).sample_features, 0.5);
     cr_expect_eq(chosen(10800, 31).sample_features, 1.0);
     cr_expect_eq(chosen(10800, 32).sample_features, 0.5);
     cr_expect_eq(chosen(10800, 99).sample_features, 0.5);
@@ -205,7 +207,7 @@ Test(params, by_the_size_of_the_training_set)
     cr_expect_eq(chosen(1000000, 500).sample_features, 0.5);
     set("rate", "0.02");
     cr_expect_eq(chosen(1000000, 500).sample_features, 0.25);
-    cr_expect_eq(chosen(10799, 100).sample_features, 1.0);
+    cr_expect_eq(chosen(10799, 100).sample_features, 0.5);
     set("sample-features", "0.7");
     cr_expect_eq(chosen(1, 1).sample_features, 0.7);
     set("split", "newton");

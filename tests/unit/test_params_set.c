@@ -364,6 +364,42 @@ Test(params_set, auto_by_listed_features)
     }
 }
 
+/* Returns the early-stop-rule for a first validation set of this size. */
+static const char *stop_rule(uint64_t n_queries)
+{
+    struct rw_params *copy;
+    static char rule[16];
+    cr_assert_eq(rw_params_copy(ctx, params, &copy), RW_OK);
+    cr_assert_eq(rw_params_resolve_valid(ctx, copy, 20000, 136, 1, n_queries), RW_OK);
+    snprintf(rule, sizeof(rule), "%s%s",
+             copy->is_chosen[RW_AT_PARAM_early_stop_rule] ? "auto " : "",
+             rw_params_get(copy, "early-stop-rule"));
+    rw_params_free(copy);
+    return rule;
+}
+
+Test(params_set, few_validation_queries_choose_the_rule_paired)
+{
+    cr_expect_str_eq(stop_rule(0), "auto");
+    cr_expect_str_eq(stop_rule(1000), "auto paired");
+    cr_expect_str_eq(stop_rule(1001), "auto best");
+    cr_assert_eq(rw_params_set(ctx, params, "metric", "rmse,ndcg"), RW_OK);
+    cr_expect_str_eq(stop_rule(1000), "auto best");
+    cr_assert_eq(rw_params_set(ctx, params, "metric", "ndcg,rmse"), RW_OK);
+    cr_expect_str_eq(stop_rule(1000), "auto paired");
+    const struct rw_data_size custom = {20000, 136, 1, 1, 10};
+    struct rw_params *copy;
+    cr_assert_eq(rw_params_copy(ctx, params, &copy), RW_OK);
+    cr_assert_eq(rw_params_resolve_size(ctx, copy, &custom), RW_OK);
+    cr_expect_str_eq(rw_params_get(copy, "early-stop-rule"), "best");
+    rw_params_free(copy);
+    cr_assert_eq(rw_params_set(ctx, params, "early-stop-rule", "paired"), RW_OK);
+    cr_expect_str_eq(stop_rule(1001), "paired");
+    cr_assert_eq(rw_params_set(ctx, params, "early-stop-rule", "auto"), RW_OK);
+    cr_assert_eq(rw_params_set(ctx, params, "early-stop", "0"), RW_OK);
+    cr_expect_str_eq(stop_rule(10), "auto");
+}
+
 /* Written parameters are read back, and written the same. */
 Test(params_set, written_and_read)
 {

@@ -162,7 +162,7 @@ TRAININGS_TEST(chosen_parameters_are_marked)
         if (param.is_auto)
             strcat(strcat(strcat(strcat(chosen, param.name), " "), param.value), "; ");
     }
-    cr_assert_str_eq(chosen, "rate 0.1; split mart; sample-features 1; ");
+    cr_assert_str_eq(chosen, "rate 0.1; split mart; sample-features 0.5; ");
     rw_model_free(model);
 }
 
@@ -267,7 +267,7 @@ Test(trainings, start_reports_resolved_parameters, .init = setup, .fini = teardo
     cr_assert_eq(rw_ctx_set_threads(ctx, 3), RW_OK);
     struct rw_model *first, *second;
     cr_assert_eq(rw_train(ctx, params, train, NULL, 0, &hooks, &first), RW_OK);
-    cr_expect_str_eq(text, "300 0.1 8 0 mart 1 3 cpu 8 ");
+    cr_expect_str_eq(text, "300 0.1 8 0 mart 0.5 3 cpu 8 ");
     text[0] = 0;
     set("rounds", "4");
     set("grow", "levels");
@@ -275,7 +275,7 @@ Test(trainings, start_reports_resolved_parameters, .init = setup, .fini = teardo
                              &(struct rw_training){.train = train, .init = first, .hooks = &hooks},
                              &second),
                  RW_OK);
-    cr_expect_str_eq(text, "4 0.1 auto 6 mart 1 3 cpu 8 ");
+    cr_expect_str_eq(text, "4 0.1 auto 6 mart 0.5 3 cpu 8 ");
     cr_expect_eq(second->n_trees, first->n_trees + 4);
     rw_model_free(first);
     rw_model_free(second);

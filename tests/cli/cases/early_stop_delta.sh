@@ -2,7 +2,7 @@
 # --early-stop-delta X: a metric improves only if it rises by more than X.
 small_data
 train() {
-    "$RANKWOOD" train train.txt --valid valid.txt.gz --leaves 7 --min-docs 3 --rounds 60 --early-stop 6 --quiet "$@"
+    "$RANKWOOD" train train.txt --valid valid.txt.gz --leaves 7 --min-docs 3 --rounds 60 --early-stop 6 --early-stop-rule best --quiet "$@"
 }
 # The best round and the last one, from the values of all rounds of a log, by the rule as it is written.
 rule() { # log delta sign
@@ -25,16 +25,16 @@ train -o plain
 say '0 is as without' cmp plain model.0
 grep '^early-stop' model.0 model.0.002
 gzip -d valid.txt.gz
-"$RANKWOOD" train train.txt --valid valid.txt --leaves 7 --min-docs 3 --rounds 60 --early-stop 6 --early-stop-delta 0.002 --quiet --ranks 3 -o other
+"$RANKWOOD" train train.txt --valid valid.txt --leaves 7 --min-docs 3 --rounds 60 --early-stop 6 --early-stop-delta 0.002 --early-stop-rule best --quiet --ranks 3 -o other
 gzip valid.txt
 say 'as 3 ranks' cmp model.0.002 other
 # A training that is resumed has the same best value.
-"$RANKWOOD" train train.txt --valid valid.txt.gz --leaves 7 --min-docs 3 --rounds 3 --early-stop 6 --early-stop-delta 0.002 --quiet --checkpoint ck -o other
+"$RANKWOOD" train train.txt --valid valid.txt.gz --leaves 7 --min-docs 3 --rounds 3 --early-stop 6 --early-stop-delta 0.002 --early-stop-rule best --quiet --checkpoint ck -o other
 train --early-stop-delta 0.002 --resume ck -o other
 say resumed cmp model.0.002 other
-try train train.txt --valid valid.txt.gz --leaves 7 --min-docs 3 --rounds 60 --early-stop 6 --resume ck --quiet -o no
+try train train.txt --valid valid.txt.gz --leaves 7 --min-docs 3 --rounds 60 --early-stop 6 --early-stop-rule best --resume ck --quiet -o no
 train --checkpoint ck -o other
-try train train.txt --valid valid.txt.gz --leaves 7 --min-docs 3 --rounds 60 --early-stop 6 --early-stop-delta 1 --resume ck --quiet -o no
+try train train.txt --valid valid.txt.gz --leaves 7 --min-docs 3 --rounds 60 --early-stop 6 --early-stop-delta 1 --early-stop-rule best --resume ck --quiet -o no
 for delta in -1 nan x 1e10 ''; do
     try train train.txt --valid valid.txt.gz --early-stop-delta "$delta" --quiet -o no
 done

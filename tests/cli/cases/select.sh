@@ -4,7 +4,7 @@
 small_data
 gzip -dc valid.txt.gz >valid.txt
 "$RANKWOOD" synth --shape letor --queries 25 --seed 7 -o test.txt
-fit='--rounds 20 --leaves 5 --min-docs 3 --early-stop 6'
+fit='--rounds 20 --leaves 5 --min-docs 3 --sample-features 1 --early-stop 6 --early-stop-rule best'
 for n in 1 3; do
     "$RANKWOOD" select train.txt --valid valid.txt.gz --test test.txt $fit --loss 0.01 --threads $n --quiet -o list.$n \
         --model model.$n >table.$n
