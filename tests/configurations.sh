@@ -72,6 +72,10 @@ mslr-queryrmse|m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective queryrmse --min-d
 mslr-listnet-n|m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective listnet --min-docs 3 --split newton --sample-queries 0.7
 mslr-xendcg-n |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective xendcg --min-docs 3 --split newton
 mslr-logistic |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective logistic --min-docs 3 --split newton --relevant 2 --metric logloss,ndcg@5
+big-xendcg    |b.txt|bv.txt|--rounds 4 --leaves 15 --objective xendcg --min-docs 3 --split newton
+big-queryrmse |b.txt|bv.txt|--rounds 4 --leaves 15 --objective queryrmse --min-docs 3 --split mart --sample-queries 0.8
+big-map       |b.txt|bv.txt|--rounds 3 --leaves 15 --delta map --relevant 2 --truncation 100 --min-docs 3 --split newton --metric map
+big-mean      |b.txt|bv.txt|--rounds 3 --leaves 15 --pairs mean:1 --min-docs 3 --split mart --sample-docs 0.7
 mslr-err-mean |m.rwb|mv.rwb|--rounds 4 --leaves 31 --delta err --pairs mean:3 --min-docs 3 --split newton --sample-queries 0.7 --metric err,ndcg@5
 yahoo         |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2 --split mart
 yahoo-miss    |y.rwb|yv.rwb|--rounds 3 --leaves 31 --min-docs 2 --absent missing --bins 63 --split mart
@@ -88,6 +92,8 @@ letor-queryrmse|l.txt|lv.txt|--rounds 8 --objective queryrmse --min-docs 3 --que
 letor-listnet |l.txt|lv.txt|--rounds 8 --objective listnet --label-gain linear --min-docs 3 --query-weights l.weights --split mart
 letor-xendcg  |l.txt|lv.txt|--rounds 8 --objective xendcg --seed 7 --min-docs 3 --query-weights l.weights --split mart
 letor-logistic|l.txt|lv.txt|--rounds 8 --objective logistic --min-docs 3 --query-weights l.weights --split mart
+letor-mrr     |l.txt|lv.txt|--rounds 6 --delta mrr --min-docs 3 --sample-queries 0.6 --norm off --split newton --metric mrr
+letor-p-all   |l.txt|lv.txt|--rounds 6 --delta p@5 --pairs all --relevant 2 --min-docs 3 --sample-docs 0.7 --split mart --metric p@5
 letor-map     |l.txt|lv.txt|--rounds 8 --delta map --relevant 2 --min-docs 3 --query-weights l.weights --split mart --metric map
 letor-stop    |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --rate 0.5 --metric ndcg@5 --metric map
 letor-delta   |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --early-stop-delta 0.003 --rate 0.5:0.1:8 --metric ndcg@5 --metric rmse

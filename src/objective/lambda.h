@@ -10,6 +10,7 @@
 #include "base/ctx.h"
 #include "base/exact.h"
 #include "base/machine.h"
+#include "objective/delta.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -70,16 +71,20 @@ RW_HD int rw_lambda_shift(uint32_t n, const struct rw_lambda_rule *rule)
     return e;
 }
 
-/* Returns the query's norm log2(1 + S) / S, where S is twice the sum of the pairs' lambdas,
- * given as hi * 2^32 + lo units. The words are first made canonical, so that the rounding
- * depends only on the total. */
+/* Returns a query's norm log2(1 + S) / S, where S is twice the sum of its pairs' lambdas. */
+RW_HD double rw_norm_of_sum(double sum)
+{
+    return sum > 0.0 ? rw_log2(1.0 + sum) / sum : 1.0;
+}
+
+/* Returns rw_norm_of_sum of a sum of integers. The sum of the lambdas is given as hi * 2^32 + lo
+ * units. The words are first made canonical, so that the rounding depends only on the total. */
 RW_HD double rw_lambda_norm(int64_t hi, int64_t lo, int e)
 {
     hi += lo >> 32;
     lo &= 0xffffffff;
-    const double sum =
-        ((double)hi * 4294967296.0 + (double)lo) * rw_pow2(e - RW_LAMBDA_EXPONENT + 1);
-    return sum > 0.0 ? rw_log2(1.0 + sum) / sum : 1.0;
+    return rw_norm_of_sum(((double)hi * 4294967296.0 + (double)lo) *
+                          rw_pow2(e - RW_LAMBDA_EXPONENT + 1));
 }
 
 /* Returns the factor that turns a document's sums into its final values before its weight: the
@@ -96,6 +101,12 @@ RW_HD int64_t rw_lambda_final(int64_t sum, double factor, const double *weight)
     return rw_round_int64((double)sum * by);
 }
 
+/* Returns the lambda and the hessian of a pair with weight `delta` in place of NDCG's delta. */
+RW_HD struct rw_lambda_real rw_lambda_weighed(float delta, float score_diff, float sigma, int norm)
+{
+    return rw_lambda_real_of_pair(delta, 1.0f, score_diff, sigma, sigma, 1.0f, norm, 1);
+}
+
 struct rw_objective_query; /* objective.h */
 /* Computes the gradients of one ranked query: reads `order`, writes lambda and hess in units of
  * 2^-40. */
@@ -105,59 +116,6 @@ void rw_lambda_query_fast(const struct rw_lambda_rule *rule,
                           const struct rw_objective_query *query);
 /* A faster rw_rank_query of scores, for falling order only. */
 void rw_rank_query_fast(enum rw_isa isa, const double *scores, uint32_t n, uint32_t *order);
-
-/* Deltas. lambdarank weighs a pair of documents by the change of a metric if the two swap their
- * positions (Burges 2010, section 4). The metrics are those of metric/metric.h for a single
- * ranking, in which ties keep the order of the input. Only p@k has a cutoff.
- *
- * A document's grade is the metric's view of its label. It is the gain, or for metrics of
- * relevance 1 for labels of --relevant or more and 0 for others. Documents of equal grade form
- * no pair. */
-enum rw_delta_kind {
-    RW_DELTA_NDCG, /* 0, the default of the parameter */
-    RW_DELTA_DCG,
-    RW_DELTA_MAP,
-    RW_DELTA_MRR,
-    RW_DELTA_ERR,
-    RW_DELTA_NONE, /* every pair has the same weight */
-    RW_DELTA_P
-};
-
-/* Returns a value of the parameter `delta` as one number, the form in which a rule stores
- * parameters; -1: invalid text. */
-double rw_delta_number(const char *text);
-enum rw_delta_kind rw_delta_kind(double number);
-uint32_t rw_delta_cutoff(double number); /* the k of p@k; 0 for other deltas */
-/* Returns 1 if grades are relevances (0 or 1), 0 if they are gains. */
-int rw_delta_is_of_relevance(enum rw_delta_kind kind);
-
-/* A ranked query, with arrays by position, for the computation of deltas. */
-struct rw_delta_query {
-    enum rw_delta_kind kind;
-    uint32_t n, cutoff;
-    const double *grade;     /* [n] */
-    const double *discounts; /* [>= n] */
-    double ideal;            /* ndcg: the ideal DCG, positive */
-    double max_gain;         /* err: the largest gain of all workers' training sets */
-    /* ---- written by rw_delta_prepare ---- */
-
-    /* each [n]. map: prefix[0] is the number of relevant documents above a position, and prefix[1]
-     * the sum of 1 / (1 + s) over the positions s of these; err: prefix[0] is the probability that
-     * the reader gets to a position */
-    double *prefix[2];
-    double n_relevant;    /* map */
-    uint32_t relevant[2]; /* mrr: positions of the first two relevant documents; n: missing */
-    /* err: sums of the last rw_delta_of over the positions between `above` and `below` */
-    uint32_t above, below;
-    double passes, stops;
-};
-
-/* Fills the remaining fields of a query. prefix: [2][n], used until the query's last delta. */
-void rw_delta_prepare(struct rw_delta_query *query, double *prefix);
-/* Returns the absolute change of the metric if positions above < below, of different grades, are
- * swapped. For err, a call takes a step per position between the two. It continues from the last
- * call if `above` is as in that call and `below` is not smaller. */
-double rw_delta_of(struct rw_delta_query *query, uint32_t above, uint32_t below);
 
 #ifdef __cplusplus
 }

@@ -257,22 +257,14 @@ struct ranked {
     double sum; /* of the pairs' lambdas */
 };
 
-static double grade_of(const struct rw_objective_rule *rule, const struct rw_objective_query *query,
-                       enum rw_delta_kind kind, uint32_t i)
-{
-    return rw_delta_is_of_relevance(kind) ? (double)query->labels[i] >= rule->value[RELEVANT]
-                                          : query->gains[i];
-}
-
 /* Adds a pair with weight `delta`. better, worse: positions. */
 static void add_weighed(struct ranked *ranked, uint32_t better, uint32_t worse, float delta)
 {
     const uint32_t hi = ranked->order[better], lo = ranked->order[worse];
     if (!(delta > 0.0f))
         return;
-    const struct rw_lambda_real real =
-        rw_lambda_real_of_pair(delta, 1.0f, (float)(ranked->scores[hi] - ranked->scores[lo]),
-                               ranked->sigma, ranked->sigma, 1.0f, ranked->norm, 1);
+    const struct rw_lambda_real real = rw_lambda_weighed(
+        delta, (float)(ranked->scores[hi] - ranked->scores[lo]), ranked->sigma, ranked->norm);
     ranked->gradient[hi] += (double)real.lambda;
     ranked->gradient[lo] -= (double)real.lambda;
     ranked->hessian[hi] += (double)real.hessian;
@@ -280,15 +272,15 @@ static void add_weighed(struct ranked *ranked, uint32_t better, uint32_t worse, 
     ranked->sum += (double)real.lambda;
 }
 
-/* Adds the pair of positions above < below; the grades decide which document is better. */
-static void add_pair(struct ranked *ranked, uint32_t above, uint32_t below)
+/* Adds the pair of the row's position and `below`; the grades decide which document is better. */
+static void add_pair(struct ranked *ranked, struct rw_delta_row *row, uint32_t below)
 {
     const double *grade = ranked->delta.grade;
-    if (grade[above] == grade[below])
+    if (grade[row->above] == grade[below])
         return;
-    const int is_above = grade[above] > grade[below];
-    add_weighed(ranked, is_above ? above : below, is_above ? below : above,
-                (float)rw_delta_of(&ranked->delta, above, below));
+    const int is_above = grade[row->above] > grade[below];
+    add_weighed(ranked, is_above ? row->above : below, is_above ? below : row->above,
+                (float)rw_delta_next(&ranked->delta, row, below));
 }
 
 static void add_pairs_of_top(struct ranked *ranked, uint32_t truncation, struct rw_share *share)
@@ -296,8 +288,9 @@ static void add_pairs_of_top(struct ranked *ranked, uint32_t truncation, struct 
     const uint32_t n = ranked->delta.n;
     const uint32_t top = truncation && truncation < n ? truncation : n;
     for (uint32_t above = 0; above < top; above++) {
+        struct rw_delta_row row = rw_delta_row(&ranked->delta, above);
         for (uint32_t below = above + 1; below < n; below++)
-            add_pair(ranked, above, below);
+            add_pair(ranked, &row, below);
         if (rw_share_poll(share, n - 1 - above))
             return;
     }
@@ -305,7 +298,7 @@ static void add_pairs_of_top(struct ranked *ranked, uint32_t truncation, struct 
 
 /* Returns the weight of the pair of two positions. It is 0 for equal grades, unless all pairs have
  * equal weight (RW_DELTA_NONE). */
-static double delta_of(struct ranked *ranked, uint32_t a, uint32_t b)
+static double delta_of(const struct ranked *ranked, uint32_t a, uint32_t b)
 {
     if (ranked->delta.grade[a] == ranked->delta.grade[b] && ranked->delta.kind != RW_DELTA_NONE)
         return 0.0;
@@ -349,7 +342,8 @@ static void add_drawn_pairs_of(const struct rw_objective_rule *rule,
         const uint32_t other = (uint32_t)((uint64_t)four.word[k % 4] * n_others >> 32);
         const uint32_t partner = drawn->by_grade[other < drawn->begin ? other : other + n_same];
         const uint32_t a = drawn->position[i], b = drawn->position[partner];
-        add_pair(ranked, a < b ? a : b, a < b ? b : a);
+        struct rw_delta_row row = rw_delta_row(&ranked->delta, a < b ? a : b);
+        add_pair(ranked, &row, a < b ? b : a);
     }
 }
 
@@ -398,11 +392,13 @@ static void query_by_delta(const struct rw_objective_rule *rule,
                             .gradient = query->gradient,
                             .hessian = query->hessian,
                             .sigma = rule->pair.sigma};
+    if (n == 0)
+        return;
     memset(query->gradient, 0, n * sizeof(*query->gradient));
     memset(query->hessian, 0, n * sizeof(*query->hessian));
     rw_rank_query_fast(query->isa, scores, n, query->order);
-    for (uint32_t i = 0; i < n; i++)
-        by_document[i] = grade_of(rule, query, ranked.delta.kind, i);
+    rw_delta_grades(ranked.delta.kind, rule->value[RELEVANT], query->gains, query->labels, n,
+                    by_document);
     for (uint32_t r = 0; r < n; r++)
         by_position[r] = by_document[query->order[r]];
     ranked.norm = rule->pair.norm && scores[query->order[0]] != scores[query->order[n - 1]];
@@ -413,8 +409,7 @@ static void query_by_delta(const struct rw_objective_rule *rule,
         add_drawn_pairs(rule, query, &ranked, by_document, indices, indices + n);
     else
         add_pairs_of_top(&ranked, rule->pair.truncation, query->share);
-    const double sum = 2.0 * ranked.sum;
-    const double factor = rule->pair.norm && sum > 0.0 ? rw_log2(1.0 + sum) / sum : 1.0;
+    const double factor = rule->pair.norm ? rw_norm_of_sum(2.0 * ranked.sum) : 1.0;
     for (uint32_t i = 0; i < n; i++) {
         query->gradient[i] *= factor;
         query->hessian[i] *= factor;
@@ -425,10 +420,10 @@ static void query_by_delta(const struct rw_objective_rule *rule,
 
 /* A variant does not read parameters that its delta and pairs do not use, so each of them that is
  * set is reported as a parameter without effect. */
-#define VARIANT(draws_pairs, words)                                              \
+#define VARIANT(draws_pairs, on, words)                                          \
     {                                                                            \
         .name = "lambdarank", .params = words, .ranks = 1, .draws = draws_pairs, \
-        .scratch = SCRATCH, .device = RW_OBJECTIVE_HOST, .query = query_by_delta \
+        .scratch = SCRATCH, .device = RW_OBJECTIVE_##on, .query = query_by_delta \
     }
 
 #define ROW(words, by)                                                                           \
@@ -439,21 +434,26 @@ static void query_by_delta(const struct rw_objective_rule *rule,
 
 static const struct rw_objective *variant_of(const struct rw_objective_rule *rule)
 {
-    enum { TOPK, ALL, DRAWN };
+    enum { TOPK, ALL, DRAWN, GIVEN };
     /* All pairs with NDCG's delta are lambdarank without truncation. */
     static const struct rw_objective of_all_pairs = ROW("sigma norm delta pairs", NULL);
-    static const struct rw_objective variants[2][3] = {
-        {VARIANT(0, "sigma norm delta pairs truncation"), VARIANT(0, "sigma norm delta pairs"),
-         VARIANT(1, "sigma norm delta pairs")},
-        {VARIANT(0, "sigma norm delta pairs relevant truncation"),
-         VARIANT(0, "sigma norm delta pairs relevant"),
-         VARIANT(1, "sigma norm delta pairs relevant")}};
+    static const struct rw_objective variants[2][4] = {
+        {VARIANT(0, DELTAS, "sigma norm delta pairs truncation"),
+         VARIANT(0, DELTAS, "sigma norm delta pairs"), VARIANT(1, DELTAS, "sigma norm delta pairs"),
+         VARIANT(0, HOST, "sigma norm delta pairs")},
+        {VARIANT(0, DELTAS, "sigma norm delta pairs relevant truncation"),
+         VARIANT(0, DELTAS, "sigma norm delta pairs relevant"),
+         VARIANT(1, DELTAS, "sigma norm delta pairs relevant"),
+         VARIANT(0, HOST, "sigma norm delta pairs relevant")}};
     const double delta = rule->value[DELTA], pairs = rule->value[PAIRS];
     if (delta == RW_DELTA_NDCG && pairs == RW_PAIRS_TOPK)
         return NULL;
     if (delta == RW_DELTA_NDCG && pairs == RW_PAIRS_ALL)
         return &of_all_pairs;
-    const int which = pairs == RW_PAIRS_TOPK ? TOPK : pairs > 0.0 ? DRAWN : ALL;
+    const int which = pairs == RW_PAIRS_TOPK  ? TOPK
+                      : pairs == RW_PAIRS_ALL ? ALL
+                      : pairs > 0.0           ? DRAWN
+                                              : GIVEN;
     return &variants[rw_delta_is_of_relevance(rw_delta_kind(delta))][which];
 }
 
@@ -547,35 +547,30 @@ uint32_t rw_delta_cutoff(double number)
     return (uint32_t)((uint64_t)number / KINDS);
 }
 
-int rw_delta_is_of_relevance(enum rw_delta_kind kind)
+void rw_delta_grades(enum rw_delta_kind kind, double relevant, const double *gains,
+                     const float *labels, uint32_t n, double *grade)
 {
-    return kind == RW_DELTA_MAP || kind == RW_DELTA_MRR || kind == RW_DELTA_P;
-}
-
-/* ---- documents between two positions ---- */
-
-/* err: returns the probability, under 1, that a reader who reaches position r stops there. */
-static double stop_of(const struct rw_delta_query *query, uint32_t r)
-{
-    return query->grade[r] / (query->max_gain + 1.0);
+    const int of_relevance = rw_delta_is_of_relevance(kind);
+    for (uint32_t i = 0; i < n; i++)
+        grade[i] = of_relevance ? (double)labels[i] >= relevant : gains[i];
 }
 
 void rw_delta_prepare(struct rw_delta_query *query, double *prefix)
 {
     double count = 0.0, sum = 0.0, arrives = 1.0;
     uint32_t n_found = 0;
+    double *second = prefix + query->n;
     query->prefix[0] = prefix;
-    query->prefix[1] = prefix + query->n;
+    query->prefix[1] = second;
     query->relevant[0] = query->relevant[1] = query->n;
-    query->above = query->below = query->n;
     for (uint32_t r = 0; r < query->n; r++) {
         if (query->kind == RW_DELTA_ERR) {
-            query->prefix[0][r] = arrives;
-            arrives = arrives * (1.0 - stop_of(query, r));
+            prefix[r] = arrives;
+            arrives = arrives * (1.0 - rw_delta_stop(query->grade[r], query->max_gain));
             continue;
         }
-        query->prefix[0][r] = count;
-        query->prefix[1][r] = sum;
+        prefix[r] = count;
+        second[r] = sum;
         if (query->grade[r] > 0.0) {
             count += 1.0;
             sum += 1.0 / (double)(r + 1);
@@ -584,82 +579,4 @@ void rw_delta_prepare(struct rw_delta_query *query, double *prefix)
         }
     }
     query->n_relevant = count;
-}
-
-/* ---- the deltas ---- */
-
-static double of_dcg(const struct rw_delta_query *query, uint32_t above, uint32_t below)
-{
-    return fabs(query->grade[above] - query->grade[below]) *
-           (query->discounts[above] - query->discounts[below]);
-}
-
-/* Returns the change of average precision, which is a sum over relevant documents. The one
- * relevant document of the two moves between `above` and `below`, which changes its precision.
- * For each relevant document in between, the number of relevant documents above it changes by one,
- * which changes its precision by 1 / (1 + s) at position s. */
-static double of_map(const struct rw_delta_query *query, uint32_t above, uint32_t below)
-{
-    const double *count = query->prefix[0], *sum = query->prefix[1];
-    const int is_above = query->grade[above] > query->grade[below];
-    const double own =
-        is_above ? 1.0 / (double)(above + 1) : 0.0; /* included in the sum at `below` */
-    const double at_above = (count[above] + 1.0) / (double)(above + 1);
-    const double at_below = (count[below] + (is_above ? 0.0 : 1.0)) / (double)(below + 1);
-    return (at_above - at_below + (sum[below] - sum[above] - own)) / query->n_relevant;
-}
-
-static double of_mrr(const struct rw_delta_query *query, uint32_t above, uint32_t below)
-{
-    const uint32_t first = query->relevant[0], second = query->relevant[1];
-    uint32_t then = first;
-    if (above < first) /* so the document below is relevant */
-        then = above;
-    else if (above == first)
-        then = below < second ? below : second;
-    return fabs(1.0 / (double)(then + 1) - 1.0 / (double)(first + 1));
-}
-
-/* Returns the change of expected reciprocal rank. After the swap, readers stop at `above` with
- * the other document's probability. The more of them stop there, the fewer reach the positions
- * in between and `below`. The number that passes `below` does not change. Products run over the
- * documents in between, so no division by those above is needed. */
-static double of_err(struct rw_delta_query *query, uint32_t above, uint32_t below)
-{
-    if (query->above != above || query->below > below) {
-        query->above = above;
-        query->below = above + 1;
-        query->passes = 1.0;
-        query->stops = 0.0;
-    }
-    for (; query->below < below; query->below++) {
-        const double stop = stop_of(query, query->below);
-        query->stops += query->passes * stop / (double)(query->below + 1);
-        query->passes = query->passes * (1.0 - stop);
-    }
-    const double gets_earlier =
-        1.0 / (double)(above + 1) - query->stops - query->passes / (double)(below + 1);
-    return query->prefix[0][above] * fabs(stop_of(query, above) - stop_of(query, below)) *
-           gets_earlier;
-}
-
-double rw_delta_of(struct rw_delta_query *query, uint32_t above, uint32_t below)
-{
-    switch (query->kind) {
-    case RW_DELTA_NDCG:
-        return of_dcg(query, above, below) / query->ideal;
-    case RW_DELTA_DCG:
-        return of_dcg(query, above, below);
-    case RW_DELTA_MAP:
-        return of_map(query, above, below);
-    case RW_DELTA_MRR:
-        return of_mrr(query, above, below);
-    case RW_DELTA_ERR:
-        return of_err(query, above, below);
-    case RW_DELTA_P:
-        return above < query->cutoff && below >= query->cutoff ? 1.0 / (double)query->cutoff : 0.0;
-    case RW_DELTA_NONE:
-        break;
-    }
-    return 1.0;
 }

@@ -143,6 +143,7 @@ enum rw_objective_device {
     RW_OBJECTIVE_QUERYRMSE,
     RW_OBJECTIVE_LISTNET,
     RW_OBJECTIVE_XENDCG,
+    RW_OBJECTIVE_DELTAS, /* lambdarank by every delta except NDCG's, or with drawn pairs */
 };
 
 /* State that an objective keeps between trees in addition to the scores, such as the bias of

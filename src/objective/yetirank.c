@@ -71,9 +71,7 @@ void rw_neighbours_weights(const struct rw_neighbours_rule *rule, double decay, 
 void rw_neighbours_grades(const struct rw_neighbours_rule *rule, const double *gains,
                           const float *labels, uint32_t n, double *grade)
 {
-    const int of_relevance = rw_delta_is_of_relevance(rule->kind);
-    for (uint32_t i = 0; i < n; i++)
-        grade[i] = of_relevance ? (double)labels[i] >= rule->relevant : gains[i];
+    rw_delta_grades(rule->kind, rule->relevant, gains, labels, n, grade);
 }
 
 double rw_neighbours_over(const struct rw_neighbours_rule *rule, const double *grade, uint32_t n,

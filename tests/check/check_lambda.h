@@ -80,10 +80,11 @@ void lambda_stage_neighbours(struct lambda_run *run);
 int lambda_expect_neighbours(struct rw_ctx *ctx, const struct lambda_set *set,
                              const struct rw_engine_rules *rules, int64_t *lambda,
                              int64_t *hessian);
-/* check_lambda_queries.c: the stage of real gradients of queries, and their expected values:
+/* check_lambda_queries.c: the stages of real gradients, and their expected values:
  * [n_docs] each, written. Returns the status of rw_gradients_check, and may set the context's
  * message. */
 void lambda_stage_queries(struct lambda_run *run);
+void lambda_stage_deltas(struct lambda_run *run);
 int lambda_expect_reals(struct rw_ctx *ctx, const struct lambda_set *set,
                         const struct rw_engine_rules *rules, double *gradient, double *hessian);
 /* lambda_bounded_check.cu. d_wrong: [4] floats for which the device's reciprocals, quotients,

@@ -561,6 +561,7 @@ static const struct stage {
               {"gradients", stage_gradients},
               {"neighbours", lambda_stage_neighbours},
               {"queries", lambda_stage_queries},
+              {"deltas", lambda_stage_deltas},
               {"metrics", stage_metrics}};
 
 int main(int argc, char **argv)

@@ -1,6 +1,9 @@
-/* check_lambda, stage queries: gradients that are real numbers and depend on a whole query, or are
- * logistic, against rw_gradients, by ==. Gradients beyond the limits are refused with the host's
- * message. */
+/* check_lambda, stages queries and deltas: gradients that are real numbers, against rw_gradients,
+ * by
+ * ==. The first stage has those of softmax, queryrmse and logistic, the second those of lambdarank
+ * by every delta except NDCG's or drawn pairs. Gradients beyond the limits are refused with the
+ * host's message.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -52,6 +55,64 @@ void lambda_stage_queries(struct lambda_run *run)
                     char what[100];
                     snprintf(what, sizeof(what), "%s, shape %d, labels %d, gains %d, scores %d",
                              objectives[k]->name, shape, labels, (int)(turn / 4 % N_GAINS), scores);
+                    lambda_check_gradients(run, &set, &rules, scores, what);
+                    lambda_set_release(&set);
+                }
+}
+
+/* Returns the objective of lambdarank with these parameters, and fills the rule. */
+static const struct rw_objective *rule_of(const struct lambda_set *set, const char *delta,
+                                          const char *pairs, struct rw_objective_rule *rule)
+{
+    rule->value[rw_objective_param(&rw_objective_lambdarank, "delta")] = rw_delta_number(delta);
+    rule->value[rw_objective_param(&rw_objective_lambdarank, "pairs")] = rw_pairs_number(pairs);
+    const struct rw_objective *objective = rw_objective_for(&rw_objective_lambdarank, rule);
+    const int relevant = rw_objective_param(objective, "relevant");
+    if (relevant >= 0)
+        rule->value[relevant] = 2.0;
+    if (strcmp(pairs, "topk") != 0)
+        rule->pair.truncation = 0;
+    for (uint32_t i = 0; i < set->data.n_docs; i++)
+        rule->max_gain = set->gain[i] > rule->max_gain ? set->gain[i] : rule->max_gain;
+    return objective;
+}
+
+/* Every delta with every choice of pairs; labels, gains, scores, truncation, sigma, norm, weights
+ * and samples in turn. */
+void lambda_stage_deltas(struct lambda_run *run)
+{
+    static const char *const deltas[] = {"map", "err", "mrr", "p@5", "dcg", "none", "p@1", "ndcg"};
+    static const char *const pairs[] = {"topk", "mean:1", "all", "mean:7", "topk"};
+    static const uint32_t truncations[] = {30, 1, 10, 31, 33, 100};
+    static const float sigmas[] = {1.0f, 2.5f, 1.0f, 0.001f, 100.0f};
+    uint32_t turn = 0;
+    for (int shape = 0; shape < LAMBDA_SHAPES; shape++)
+        for (int labels = 0; labels < N_LABELS; labels++)
+            for (int scores = 0; scores < N_SCORES; scores++)
+                for (int k = 0; k < LENGTH(pairs); k++, turn++) {
+                    const char *delta = deltas[(turn + turn / LENGTH(deltas)) % LENGTH(deltas)];
+                    if ((shape >= 3 && (run->quick || turn % 17 || strcmp(pairs[k], "all") == 0)) ||
+                        (run->quick && turn % 11) ||
+                        (strcmp(delta, "ndcg") == 0 && strncmp(pairs[k], "mean", 4) != 0))
+                        continue;
+                    struct lambda_set set;
+                    lambda_make_set(run, &set, shape);
+                    lambda_set_labels(&set, labels, turn / 2 % N_GAINS, run->seed + turn);
+                    lambda_set_weights(&set, (int)(turn / 5 % 4), run->seed + turn);
+                    if (turn % 4 == 3)
+                        lambda_set_sample(&set, 0.6, run->seed + turn);
+                    struct rw_objective_rule rule = {
+                        .pair = {sigmas[turn / 2 % LENGTH(sigmas)],
+                                 truncations[turn / 3 % LENGTH(truncations)], turn % 3 != 0},
+                        .seed = run->seed << 33 | turn};
+                    const struct rw_objective *objective = rule_of(&set, delta, pairs[k], &rule);
+                    const struct rw_engine_rules rules = {.objective = objective,
+                                                          .gradients_by = objective->name,
+                                                          .lambda = rule.pair,
+                                                          .rule = &rule};
+                    char what[120];
+                    snprintf(what, sizeof(what), "%s, %s, shape %d, labels %d, gains %d, scores %d",
+                             delta, pairs[k], shape, labels, (int)(turn / 2 % N_GAINS), scores);
                     lambda_check_gradients(run, &set, &rules, scores, what);
                     lambda_set_release(&set);
                 }

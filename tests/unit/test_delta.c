@@ -163,7 +163,8 @@ static const struct rw_objective *objective_of(const char *delta, const char *pa
     value[rw_objective_param(&rw_objective_lambdarank, "delta")] = rw_delta_number(delta);
     value[rw_objective_param(&rw_objective_lambdarank, "pairs")] = rw_pairs_number(pairs);
     const struct rw_objective *objective = rw_objective_for(&rw_objective_lambdarank, rule);
-    cr_assert_eq(objective->device, RW_OBJECTIVE_HOST);
+    cr_assert_eq(objective->device,
+                 strcmp(pairs, "given") ? RW_OBJECTIVE_DELTAS : RW_OBJECTIVE_HOST);
     cr_assert_str_eq(objective->name, "lambdarank");
     const int relevant = rw_objective_param(objective, "relevant");
     cr_assert_eq(relevant >= 0, rw_delta_is_of_relevance(rw_delta_kind(rw_delta_number(delta))));

@@ -263,7 +263,7 @@ Test(params, variants_of_lambdarank)
     set("relevant", "3");
     objective = rw_params_objective(params);
     rw_params_objective_rule(params, &rule);
-    cr_expect_eq(objective->device, RW_OBJECTIVE_HOST);
+    cr_expect_eq(objective->device, RW_OBJECTIVE_DELTAS);
     cr_expect_eq(objective->draws, 0);
     cr_expect_eq(rule.pair.truncation, 30);
     cr_expect_eq(rule.value[rw_objective_param(objective, "relevant")], 3.0);

@@ -1,7 +1,7 @@
 /* Integers of gradients that are real numbers: residuals, user gradients and those of
- * cu_queries.cu. As real numbers they have no natural unit. The unit of a tree is the power of two
- * that brings the largest magnitude into [2^60, 2^61), as in choose_scale of tree/engine_host.c.
- * User gradients can also be in fixed point already.
+ * cu_queries.cu and cu_deltas.cu. As real numbers they have no natural unit. The unit of a tree is
+ * the power of two that brings the largest magnitude into [2^60, 2^61), as in choose_scale of
+ * tree/engine_host.c. User gradients can also be in fixed point already.
  *
  * Shapes: all arrays are [n_docs].
  *

@@ -19,6 +19,7 @@ struct rw_cuda_lambda {
     struct rw_lambda_args lambda;         /* LambdaRank */
     struct rw_gradient_args real;         /* integers of real gradients */
     struct rw_queries_args queries;       /* softmax, queryrmse and logistic */
+    struct rw_deltas_args deltas;         /* LambdaRank with other deltas or drawn pairs */
     struct rw_neighbours_args neighbours; /* YetiRank */
     const char *gradients_by;             /* the objective's name, for messages */
     rw_cuda_largest_fn largest;           /* NULL: one worker */
@@ -274,6 +275,16 @@ static int run_reals(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_
     return RW_OK;
 }
 
+/* Makes the arrays of gradients that a kernel writes and run_reals reads. */
+static int make_reals(struct rw_cuda_lambda *lambda, double **d_gradient, double **d_hessian)
+{
+    RW_TRY(RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_gradient, NULL, lambda->real.n_docs));
+    RW_TRY(RW_DEVICE_TABLE(&lambda->tables, lambda->real.d_hessian, NULL, lambda->real.n_docs));
+    *d_gradient = lambda->real.d_gradient;
+    *d_hessian = lambda->real.d_hessian;
+    return RW_OK;
+}
+
 /* ---- Softmax, queryrmse and logistic ---- */
 
 /* Lists the queries for blocks. */
@@ -316,11 +327,7 @@ static int load_queries(struct rw_cuda_lambda *lambda, const struct rw_engine_ru
         RW_TRY(RW_DEVICE_TABLE(tables, args->d_gain, gains, n_docs));
     else
         RW_TRY(RW_DEVICE_TABLE(tables, args->d_label, dataset->label, n_docs));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_gradient, NULL, n_docs));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_hessian, NULL, n_docs));
-    lambda->real.d_gradient = args->d_gradient;
-    lambda->real.d_hessian = args->d_hessian;
-    return RW_OK;
+    return make_reals(lambda, &args->d_gradient, &args->d_hessian);
 }
 
 static int run_queries(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
@@ -328,6 +335,111 @@ static int run_queries(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambd
 {
     lambda->queries.run = *run;
     RW_CU(lambda->tables.ctx, rw_cuda_queries(&lambda->queries, stream));
+    return run_reals(lambda, run, stream);
+}
+
+/* ---- LambdaRank with other deltas or drawn pairs ---- */
+
+struct grade_job {
+    const struct rw_dataset *dataset;
+    const double *grade;
+    uint32_t *by_grade, *begin, *same; /* written; as in struct rw_deltas_args */
+};
+
+static int order_grades(void *user, struct rw_share *share)
+{
+    const struct grade_job *job = user;
+    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
+        for (; q < end; q++) {
+            const uint32_t first = job->dataset->query_offset[q];
+            const uint32_t n = job->dataset->query_offset[q + 1] - first;
+            const double *grade = job->grade + first;
+            uint32_t *order = job->by_grade + first;
+            rw_rank_query(grade, n, 0, order);
+            for (uint32_t begin = 0, after; begin < n; begin = after) {
+                for (after = begin; after < n && grade[order[after]] == grade[order[begin]];)
+                    after++;
+                for (uint32_t r = begin; r < after; r++) {
+                    job->begin[first + r] = begin;
+                    job->same[first + r] = after - begin;
+                }
+            }
+            for (uint32_t r = 0; r < n; r++)
+                order[r] += first;
+        }
+    }
+    return RW_OK;
+}
+
+/* Makes the tables for drawn pairs. grade: [n_docs]; NULL: without a device */
+static int load_drawn(struct rw_cuda_lambda *lambda, const struct rw_dataset *dataset,
+                      const double *grade, struct rw_arena *arena)
+{
+    struct rw_device_tables *tables = &lambda->tables;
+    struct rw_deltas_args *args = &lambda->deltas;
+    struct rw_ctx *ctx = tables->ctx;
+    struct grade_job job = {.dataset = dataset, .grade = grade};
+    if (grade) {
+        RW_TRY(RW_ARENA_NEW(ctx, arena, job.by_grade, dataset->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, arena, job.begin, dataset->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, arena, job.same, dataset->n_docs));
+        RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_queries, 64, order_grades, &job));
+    }
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_by_grade, job.by_grade, dataset->n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_begin, job.begin, dataset->n_docs));
+    return RW_DEVICE_TABLE(tables, args->d_same, job.same, dataset->n_docs);
+}
+
+static int load_deltas(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
+                       const struct rw_dataset *dataset, const double *gains,
+                       struct rw_arena *arena)
+{
+    struct rw_device_tables *tables = &lambda->tables;
+    struct rw_deltas_args *args = &lambda->deltas;
+    const struct rw_objective *objective = rules->objective;
+    const struct rw_objective_rule *rule = rules->rule;
+    const int relevant = rw_objective_param(objective, "relevant");
+    const double delta = rule->value[rw_objective_param(objective, "delta")];
+    const double pairs = rule->value[rw_objective_param(objective, "pairs")];
+    const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
+    double *discount = NULL, *ideal = NULL, *grade = NULL;
+    args->rule = rule->pair;
+    args->kind = rw_delta_kind(delta);
+    args->cutoff = rw_delta_cutoff(delta);
+    args->draws = pairs > 0.0 ? (uint32_t)pairs : 0;
+    args->seed = rule->seed;
+    args->max_gain = rule->max_gain;
+    args->n_docs = n_docs;
+    args->n_queries = n_queries;
+    if (tables->device) {
+        RW_TRY(RW_ARENA_NEW(tables->ctx, arena, grade, n_docs));
+        rw_delta_grades(args->kind, relevant >= 0 ? rule->value[relevant] : 0.0, gains,
+                        dataset->label, n_docs, grade);
+        RW_TRY(make_ideals(tables->ctx, arena, dataset, gains, args->rule.truncation, &discount,
+                           &ideal));
+    }
+    if (args->draws)
+        RW_TRY(load_drawn(lambda, dataset, grade, arena));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_grade, grade, n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_ideal, ideal, n_queries));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_discount, discount,
+                           rw_longest_query(dataset->query_offset, n_queries)));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_at, NULL, n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_prefix[0], NULL, n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_prefix[1], NULL, n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_index, NULL, n_docs));
+    RW_TRY(init_rank(lambda, dataset));
+    args->d_offset = lambda->rank.d_offset;
+    args->d_query = lambda->rank.d_by_size;
+    args->d_order = lambda->rank.d_order;
+    return make_reals(lambda, &args->d_gradient, &args->d_hessian);
+}
+
+static int run_deltas(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
+                      void *stream)
+{
+    lambda->deltas.run = *run;
+    RW_CU(lambda->tables.ctx, rw_cuda_deltas(&lambda->deltas, &lambda->rank, stream));
     return run_reals(lambda, run, stream);
 }
 
@@ -399,6 +511,7 @@ static const struct objective objectives[] = {
     [RW_OBJECTIVE_QUERYRMSE] = {load_queries, run_queries},
     [RW_OBJECTIVE_LISTNET] = {load_queries, run_queries},
     [RW_OBJECTIVE_XENDCG] = {load_queries, run_queries},
+    [RW_OBJECTIVE_DELTAS] = {load_deltas, run_deltas},
 };
 
 /* ---- The object ---- */
@@ -460,8 +573,9 @@ int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *grad
 
 void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint32_t first_doc)
 {
-    lambda->neighbours.tree = lambda->queries.tree = tree;
+    lambda->neighbours.tree = lambda->queries.tree = lambda->deltas.tree = tree;
     lambda->neighbours.first_doc = lambda->queries.first_doc = first_doc;
+    lambda->deltas.first_doc = first_doc;
 }
 
 void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn largest, void *user)

@@ -152,7 +152,7 @@ struct rw_lambda_args {
 struct rw_gradient_args {
     uint32_t n_docs;
     const float *d_label;           /* for residuals; else NULL */
-    double *d_gradient, *d_hessian; /* user gradients, or those of cu_queries.cu; else NULL */
+    double *d_gradient, *d_hessian; /* user gradients, or those of other kernels; else NULL */
     int is_fixed;               /* 1: user gradients are int64_t and include the document weights */
     const double *d_doc_weight; /* NULL: all are 1 */
     struct rw_cuda_lambda_run run;
@@ -227,6 +227,37 @@ struct rw_queries_args {
 
 /* Enqueues the gradients of a run, for rw_cuda_gradients_find. */
 int rw_cuda_queries(const struct rw_queries_args *args, void *stream);
+
+/* The arguments of the kernel of cu_deltas.cu. */
+struct rw_deltas_args {
+    struct rw_lambda_rule rule;
+    enum rw_delta_kind kind;
+    uint32_t cutoff, draws; /* draws: pairs per document; 0: pairs of the top documents */
+    uint64_t seed;
+    double max_gain; /* err: the largest gain of all workers' training sets */
+    uint32_t n_docs, n_queries;
+    const uint32_t *d_offset; /* [n_queries + 1] */
+    const uint32_t *d_query;  /* [n_queries] the large queries, then the others by falling size */
+    const uint32_t *d_order;  /* [n_docs] each query's documents, best first */
+    const double *d_ideal;    /* [n_queries] */
+    const double *d_discount; /* [documents of the largest query] by position */
+    const double *d_grade;    /* [n_docs] rw_delta_grades */
+    /* Drawn pairs, [n_docs]: each query's documents by falling grade, and for each of them the
+     * first index of its grade in the query and the number of documents with its grade. */
+    const uint32_t *d_by_grade, *d_begin, *d_same;
+    /* Scratch, [n_docs]: grades and prefixes of struct rw_delta_query by position; positions of
+     * documents, or the relevant positions and the others. */
+    double *d_at, *d_prefix[2];
+    uint32_t *d_index;
+    double *d_gradient, *d_hessian; /* [n_docs] written; 0 for queries outside the sample */
+    /* Set for each run. */
+    uint32_t first_doc, tree;
+    struct rw_cuda_lambda_run run;
+};
+
+/* Enqueues the gradients of a run, for rw_cuda_gradients_find. */
+int rw_cuda_deltas(const struct rw_deltas_args *args, const struct rw_cuda_rank *rank,
+                   void *stream);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,285 @@
+/* Computes lambdarank's gradients by every delta except NDCG's, and those of drawn pairs. They
+ * equal the doubles of objective/lambdarank.c: deltas and pairs come from the inline functions that
+ * the host uses, and each sum is added in the host's order. cu_gradient.cu turns them into
+ * integers.
+ *
+ * Array shapes are documented at struct rw_deltas_args in lambda_cuda.h.
+ *
+ * Decomposition: a warp per query. It first writes two arrays by position: grades, and
+ * prefixes over the documents above. Then each lane computes one pair of 32 at a time, and writes
+ * its lambda and hessian to shared memory if it has any. Lanes 0 to 2 add these in order, each to
+ * another sum: of gradients, of hessians, and of the query's lambdas. Pairs of the top documents
+ * are computed row by row. A row has one upper document and all partners below it. Each partner has
+ * one pair per row, so its own lane adds that pair, and only the upper document's sums need an
+ * order. For relevance, a row visits only documents of the other grade, through a list. Drawn pairs
+ * are computed in the order of the documents' grades. Lanes 0 and 1 add them to both documents. */
+#include "gpu/device/kernel.cuh"
+#include "gpu/objective/lambda_cuda.h"
+#include "objective/objective.h"
+
+enum { THREADS = 128, WARPS = THREADS / 32 };
+
+/* Up to 32 pairs of a warp, in order. The extra element keeps lanes 0 to 2 on different banks. */
+struct pairs {
+    double value[3][33];            /* gradient, hessian, lambda */
+    uint32_t better[32], worse[32]; /* drawn pairs: documents */
+};
+
+/* A query of a warp. */
+struct ranked {
+    struct rw_delta_query delta;
+    const uint32_t *order; /* documents by position */
+    uint32_t
+        *list; /* the n_relevant relevant positions, rising; from the end, the others, rising */
+    uint32_t first, n_relevant;
+    int norm;
+    double sum; /* lane 0: scratch; lane 1: scratch; lane 2: sum of the pairs' lambdas */
+};
+
+/* Returns the state of a lane's position, from the steps of 32 positions, one per lane, in order.
+ * next: the state of the first of them on entry, and of the first of the next 32 on return. */
+__device__ __forceinline__ double scan_steps(bool by_product, double step, double &next)
+{
+    double mine = next;
+    for (int k = 0; k < 32; k++) {
+        const double of_k = __shfl_sync(~0u, step, k);
+        if (threadIdx.x % 32 == k)
+            mine = next;
+        next = by_product ? next * of_k : next + of_k;
+    }
+    return mine;
+}
+
+/* Does the work of rw_delta_prepare, clears the query's sums, and makes its list and positions. */
+__device__ __forceinline__ void prepare(const struct rw_deltas_args &a, struct ranked &query)
+{
+    const uint32_t lane = threadIdx.x % 32, first = query.first, n = query.delta.n;
+    const bool is_err = a.kind == RW_DELTA_ERR;
+    double next = is_err ? 1.0 : 0.0;
+    uint32_t n_relevant = 0, n_found = 0;
+    query.delta.relevant[0] = query.delta.relevant[1] = n;
+    for (uint32_t base = 0; base < n; base += 32) {
+        const uint32_t r = base + lane, at = first + r;
+        const bool any = r < n;
+        const uint32_t doc = any ? query.order[r] : 0;
+        const double grade = any ? a.d_grade[doc] : 0.0;
+        const bool is_relevant = grade > 0.0;
+        const uint32_t who = __ballot_sync(~0u, is_relevant);
+        const uint32_t before = n_relevant + __popc(who & ((1u << lane) - 1));
+        double scanned = 0.0;
+        if (is_err)
+            scanned = scan_steps(true, 1.0 - rw_delta_stop(grade, a.max_gain), next);
+        else if (a.kind == RW_DELTA_MAP)
+            scanned = scan_steps(false, is_relevant ? 1.0 / (double)(r + 1) : 0.0, next);
+        for (uint32_t rest = who; rest && n_found < 2; rest &= rest - 1)
+            query.delta.relevant[n_found++] = base + __ffs((int)rest) - 1;
+        n_relevant += __popc(who);
+        if (!any)
+            continue;
+        a.d_at[at] = grade;
+        a.d_prefix[0][at] = is_err ? scanned : (double)before;
+        a.d_prefix[1][at] = scanned;
+        a.d_gradient[doc] = a.d_hessian[doc] = 0.0;
+        if (a.draws)
+            a.d_index[doc] = r;
+        else
+            query.list[is_relevant ? before : n - 1 - (r - before)] = r;
+    }
+    __syncwarp();
+    query.n_relevant = n_relevant;
+    query.delta.n_relevant = (double)n_relevant;
+}
+
+/* Writes a pair of each lane that has one to `pairs`, in the order of lanes. gradient: the
+ * pair's part of the better or upper document's sum. Returns the number of pairs. */
+__device__ __forceinline__ uint32_t collect(struct pairs &pairs, bool any, double gradient,
+                                            double hessian, uint32_t better, uint32_t worse)
+{
+    const uint32_t who = __ballot_sync(~0u, any);
+    if (any) {
+        const uint32_t i = __popc(who & ((1u << threadIdx.x % 32) - 1));
+        pairs.value[0][i] = gradient;
+        pairs.value[1][i] = hessian;
+        pairs.value[2][i] = fabs(gradient);
+        pairs.better[i] = better;
+        pairs.worse[i] = worse;
+    }
+    __syncwarp();
+    return __popc(who);
+}
+
+/* Computes the pair of the row's document and the one at position `below`, unless it adds nothing.
+ * Returns true if there is a pair. real: as on the host; is_above: the row's document is better. */
+__device__ __forceinline__ bool compute_pair(const struct rw_deltas_args &a,
+                                             const struct ranked &query, struct rw_delta_row &row,
+                                             uint32_t below, struct rw_lambda_real &real,
+                                             bool &is_above)
+{
+    const double above_grade = query.delta.grade[row.above], grade = query.delta.grade[below];
+    if (above_grade == grade)
+        return false;
+    is_above = above_grade > grade;
+    const float delta = (float)rw_delta_next(&query.delta, &row, below);
+    if (!(delta > 0.0f))
+        return false;
+    const double above_score = a.run.d_scores[query.order[row.above]];
+    const double score = a.run.d_scores[query.order[below]];
+    real = rw_lambda_weighed(delta, (float)(is_above ? above_score - score : score - above_score),
+                             a.rule.sigma, query.norm);
+    return true;
+}
+
+/* ---- Pairs of the top documents ---- */
+
+/* Adds the pairs of the document at position `above` with the documents below it. */
+__device__ __forceinline__ void add_row(const struct rw_deltas_args &a, struct ranked &query,
+                                        struct pairs &pairs, uint32_t above)
+{
+    const uint32_t lane = threadIdx.x % 32, n = query.delta.n, upper = query.order[above];
+    const bool by_list = rw_delta_is_of_relevance(a.kind);
+    const bool is_relevant = query.delta.grade[above] > 0.0;
+    struct rw_delta_row row = rw_delta_row(&query.delta, above);
+    /* Indices of partners: in the list, or positions. */
+    uint32_t begin = above + 1, end = n;
+    if (by_list) {
+        const uint32_t relevant = (uint32_t)query.delta.prefix[0][above];
+        begin = is_relevant ? above - relevant : relevant;
+        end = is_relevant ? n - query.n_relevant : query.n_relevant;
+    }
+    double *const sums = lane == 0 ? a.d_gradient : a.d_hessian;
+    double sum = lane < 2 ? sums[upper] : query.sum;
+    for (uint32_t base = begin; base < end; base += 32) {
+        const uint32_t i = base + lane;
+        struct rw_lambda_real real = {0.0f, 0.0f};
+        bool is_above = false, any = i < end;
+        if (any) {
+            const uint32_t below = !by_list ? i : query.list[is_relevant ? n - 1 - i : i];
+            any = compute_pair(a, query, row, below, real, is_above);
+            if (any) {
+                const uint32_t doc = query.order[below];
+                a.d_gradient[doc] += is_above ? -(double)real.lambda : (double)real.lambda;
+                a.d_hessian[doc] += (double)real.hessian;
+            }
+        }
+        __syncwarp();
+        const uint32_t some =
+            collect(pairs, any, is_above ? (double)real.lambda : -(double)real.lambda,
+                    (double)real.hessian, 0, 0);
+        for (uint32_t k = 0; lane < 3 && k < some; k++)
+            sum += pairs.value[lane][k];
+        __syncwarp();
+    }
+    if (lane < 2)
+        sums[upper] = sum;
+    query.sum = sum;
+    __syncwarp();
+}
+
+/* ---- Drawn pairs ---- */
+
+/* Computes the query's drawn pair number p: add_drawn_pairs_of in lambdarank.c. */
+__device__ __forceinline__ bool compute_drawn(const struct rw_deltas_args &a,
+                                              const struct ranked &query, uint64_t p,
+                                              struct rw_lambda_real &real, uint32_t &better,
+                                              uint32_t &worse)
+{
+    const uint32_t at = query.first + (uint32_t)(p / a.draws), k = (uint32_t)(p % a.draws);
+    const uint32_t doc = a.d_by_grade[at], begin = a.d_begin[at], n_same = a.d_same[at];
+    const uint64_t item = (uint64_t)(k / 4) << 32 | (a.first_doc + doc);
+    const uint4 four = rw_cuda_random4(a.seed, item, a.tree, RW_STREAM_PAIRS);
+    const uint32_t word = k % 4 == 0 ? four.x : k % 4 == 1 ? four.y : k % 4 == 2 ? four.z : four.w;
+    const uint32_t n_others = query.delta.n - n_same;
+    if (n_others == 0)
+        return false;
+    const uint32_t other = (uint32_t)((uint64_t)word * n_others >> 32);
+    const uint32_t partner = a.d_by_grade[query.first + (other < begin ? other : other + n_same)];
+    const uint32_t own_at = a.d_index[doc], other_at = a.d_index[partner];
+    struct rw_delta_row row = rw_delta_row(&query.delta, own_at < other_at ? own_at : other_at);
+    bool is_above;
+    if (!compute_pair(a, query, row, own_at < other_at ? other_at : own_at, real, is_above))
+        return false;
+    better = is_above == (own_at < other_at) ? doc : partner;
+    worse = better == doc ? partner : doc;
+    return true;
+}
+
+__device__ __forceinline__ void add_drawn(const struct rw_deltas_args &a, struct ranked &query,
+                                          struct pairs &pairs)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    const uint64_t n_pairs = (uint64_t)query.delta.n * a.draws;
+    double *const sums = lane == 0 ? a.d_gradient : a.d_hessian;
+    for (uint64_t base = 0; base < n_pairs; base += 32) {
+        struct rw_lambda_real real = {0.0f, 0.0f};
+        uint32_t better = 0, worse = 0;
+        const bool any =
+            base + lane < n_pairs && compute_drawn(a, query, base + lane, real, better, worse);
+        __syncwarp();
+        const uint32_t some =
+            collect(pairs, any, (double)real.lambda, (double)real.hessian, better, worse);
+        for (uint32_t k = 0; lane < 2 && k < some; k++) {
+            const double value = pairs.value[lane][k];
+            sums[pairs.better[k]] += value;
+            sums[pairs.worse[k]] += lane == 0 ? -value : value;
+        }
+        for (uint32_t k = 0; lane == 2 && k < some; k++)
+            query.sum += pairs.value[2][k];
+        __syncwarp();
+    }
+}
+
+/* ---- The kernel ---- */
+
+__global__ void __launch_bounds__(THREADS)
+    deltas_kernel(const __grid_constant__ struct rw_deltas_args a)
+{
+    __shared__ struct pairs of_warps[WARPS];
+    const uint64_t job = grid_first<THREADS>() / 32;
+    if (job >= a.n_queries)
+        return; /* the whole warp returns, here and below */
+    const uint32_t q = a.d_query[job], first = a.d_offset[q], n = a.d_offset[q + 1] - first;
+    const uint32_t lane = threadIdx.x % 32;
+    if (n == 0)
+        return;
+    if (a.run.d_sampled && !a.run.d_sampled[first]) {
+        for (uint32_t i = lane; i < n; i += 32)
+            a.d_gradient[first + i] = a.d_hessian[first + i] = 0.0;
+        return;
+    }
+    struct pairs &pairs = of_warps[threadIdx.x / 32];
+    struct ranked query = {};
+    query.order = a.d_order + first;
+    query.list = a.d_index + first;
+    query.first = first;
+    query.delta.kind = a.kind;
+    query.delta.n = n;
+    query.delta.cutoff = a.cutoff;
+    query.delta.grade = a.d_at + first;
+    query.delta.discounts = a.d_discount;
+    query.delta.ideal = a.d_ideal[q];
+    query.delta.max_gain = a.max_gain;
+    query.delta.prefix[0] = a.d_prefix[0] + first;
+    query.delta.prefix[1] = a.d_prefix[1] + first;
+    query.norm =
+        a.rule.norm && a.run.d_scores[query.order[0]] != a.run.d_scores[query.order[n - 1]];
+    prepare(a, query);
+    const uint32_t top = a.rule.truncation && a.rule.truncation < n ? a.rule.truncation : n;
+    if (a.draws)
+        add_drawn(a, query, pairs);
+    for (uint32_t above = 0; !a.draws && above < top; above++)
+        add_row(a, query, pairs, above);
+    const double sum = __shfl_sync(~0u, query.sum, 2);
+    const double factor = a.rule.norm ? rw_norm_of_sum(2.0 * sum) : 1.0;
+    for (uint32_t i = lane; i < n; i += 32) {
+        a.d_gradient[first + i] *= factor;
+        a.d_hessian[first + i] *= factor;
+    }
+}
+
+extern "C" int rw_cuda_deltas(const struct rw_deltas_args *args, const struct rw_cuda_rank *rank,
+                              void *stream)
+{
+    TRY_CUDA(rw_cuda_rank_run(rank, args->run.d_scores, args->run.d_sampled, stream));
+    return launch_grid(deltas_kernel, blocks_for((uint64_t)args->n_queries * 32, THREADS), THREADS,
+                       stream, *args);
+}
