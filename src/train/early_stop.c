@@ -93,25 +93,32 @@ int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, int roun
     return RW_OK;
 }
 
+void rw_paired_difference(const float *a, const float *b, const double *weight, uint32_t n,
+                          double *mean, double *error)
+{
+    double sum = 0.0, all = 0.0, squares = 0.0;
+    for (uint32_t q = 0; q < n; q++) {
+        sum += weight[q] * ((double)a[q] - (double)b[q]);
+        all += weight[q];
+    }
+    *mean = sum / all;
+    for (uint32_t q = 0; q < n; q++) {
+        const double off = weight[q] * ((double)a[q] - (double)b[q] - *mean);
+        squares += off * off;
+    }
+    *error = sqrt(squares * (double)n / (double)(n - 1)) / all;
+}
+
 /* Compares a round with the best one: *noise is the given number of standard errors of the mean
  * difference. Returns 1 if the round is not significantly worse. best, round: [n_queries] values of
  * the metric; sign: 1, or -1 if lower values are better. */
 static int is_level(const struct rw_stopping *stop, const float *best, const float *round,
                     double sign, double *noise)
 {
-    const uint32_t n = stop->n_queries;
-    double sum = 0.0, weight = 0.0, squares = 0.0;
-    for (uint32_t q = 0; q < n; q++) {
-        sum += stop->weight[q] * sign * ((double)best[q] - (double)round[q]);
-        weight += stop->weight[q];
-    }
-    const double mean = sum / weight;
-    for (uint32_t q = 0; q < n; q++) {
-        const double off = stop->weight[q] * (sign * ((double)best[q] - (double)round[q]) - mean);
-        squares += off * off;
-    }
-    *noise = ERRORS * sqrt(squares * (double)n / (double)(n - 1)) / weight;
-    return mean <= *noise;
+    double mean, error;
+    rw_paired_difference(best, round, stop->weight, stop->n_queries, &mean, &error);
+    *noise = ERRORS * error;
+    return sign * mean <= *noise;
 }
 
 int rw_stop_rule_kept(const struct rw_eval_sets *eval)

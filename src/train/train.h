@@ -180,6 +180,10 @@ int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, int roun
 /* Returns the round whose trees the model keeps; 0: no round was the best. */
 int rw_stop_rule_kept(const struct rw_eval_sets *eval);
 void rw_stop_rule_release(struct rw_stopping *stop);
+/* Computes the weighted mean of a - b over queries, and its standard error. a, b, weight: [n],
+ * n >= 2. */
+void rw_paired_difference(const float *a, const float *b, const double *weight, uint32_t n,
+                          double *mean, double *error);
 
 /* ---- fingerprints of data sets ---- */
 
