@@ -1070,6 +1070,94 @@ struct rw_cv {
 RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                              const struct rw_dataset *dataset, int n_folds, struct rw_cv **out);
 
+/* ---- tuning: a search for parameters ----
+ *
+ *     struct rw_tune_options how = {.n_trials = 30};
+ *     struct rw_tuned *tuned = NULL;
+ *     int status = rw_tune(ctx, params, train, valid, &how, &tuned);
+ *     status = status ? status : rw_model_write(ctx, tuned->model, "model.txt");
+ *     rw_free(tuned); */
+/* A trial: the caller's parameters with other values of the searched ones. */
+struct rw_tune_trial {
+    int number; /* from 0; trial 0 has the caller's parameters, without a change */
+    const char *const *values; /* [n_names] the values in use; `auto` is resolved */
+    uint64_t seed; /* value of the parameter `seed`; that of trial 0 is the caller's */
+    /* 1: trained until early stopping or all rounds, so that it could be chosen; 0: dropped after a
+     * shorter training */
+    int is_whole;
+    int rounds;   /* number of trees with the best mean; 0 if the trial failed */
+    double leaves; /* `rounds` times the maximum number of leaves per tree */
+    double mean;  /* metric after `rounds`; NaN if the trial failed */
+    /* mean minus that of the best whole trial, and the standard error of the difference, paired by
+     * query; NaN for trials that are not whole */
+    double difference, error;
+    int is_level;     /* 1: whole, and worse than the best by at most one standard error */
+    const char *failure; /* message of a failed trial, else NULL */
+};
+struct rw_tune_options {
+    int n_trials;   /* number of trials with trial 0, 1 or more; 0: until `seconds` */
+    double seconds; /* without n_trials: end at the first rung after this time */
+    int n_folds;    /* without a validation set: number of folds, 2 or more */
+    /* Lines "NAME LEAST MOST", "NAME LEAST MOST log" or "NAME VALUE|VALUE|...". '#' starts a
+     * comment. NULL: the default space, without parameters that are set. */
+    const char *space;
+    const char *space_name; /* name of the space in messages, such as its file; NULL: "space" */
+    int without_model;      /* 1: do not train the final model */
+    void *user;
+    /* Called with the trials of each rung, in the order of their numbers. Nonzero ends the search
+     * like an interruption. NULL: no callback. */
+    int (*on_trial)(void *user, const struct rw_tune_trial *trial);
+};
+struct rw_tuned {
+    const char *metric, *conventions;
+    int n_names;
+    const char *const *names; /* [n_names] the searched parameters */
+    int n_trials, chosen;     /* chosen: index in `trials` */
+    /* [n_trials] all finished trials; those of an unfinished bracket are left out */
+    const struct rw_tune_trial *trials;
+    /* Tuned parameters (b) compared with the caller's (a), on queries that did not choose them. Each
+     * half of the queries is measured with the setting and the number of trees that the other half
+     * chose. */
+    struct rw_compared estimate;
+    int n_samples; /* of the estimate's interval */
+    int is_interrupted; /* 1: the caller ended the search; there is no model */
+    /* The chosen parameters. `rounds` is the best number of trees, and `early-stop` is 0. */
+    struct rw_params *params;
+    struct rw_model *model; /* trained with `params`; NULL if not wanted or interrupted */
+};
+/* Searches for parameters by successive halving, and trains a model with them. The parameters must
+ * name one metric that has a value for each query. valid: the validation set, with values; NULL:
+ * n_folds folds of the training set. The caller frees *out with rw_free.
+ *
+ * Trial 0 is trained first, until early stopping. The others follow in brackets of nine. A rung is
+ * a number of rounds, in inverse proportion to the learning rate. In the first rung all trials of a
+ * bracket train a third as long as trial 0 needed. In the second, the best third of them train as
+ * long as trial 0 needed. In the last, the best third of these train until early stopping.
+ *
+ * The values of a trial and its seed depend only on the space, `seed` and the number of the trial.
+ * Numbers have three significant digits. With the default space, a trial keeps each parameter as
+ * given with a probability of 1/2, because the defaults suit most data.
+ *
+ * Ties count as the mean over all orders, whatever `ties` is. With folds, a query's value comes
+ * from the model that was trained without it, and the number of trees is the best one for all folds
+ * together. Among whole trials, those that are worse than the best by at most one standard error of
+ * the difference, paired by query, are level. Trial 0 is chosen if it is level. Otherwise it is the
+ * level trial with the fewest leaves, and of equal ones the first. The estimate repeats all
+ * decisions for each half of the queries.
+ *
+ * With n_trials, the result depends only on data, parameters, space and n_trials, and not on the
+ * machine. With `seconds`, a bracket that is not finished in time is left out, so the result is
+ * that of n_trials = rw_tuned.n_trials. A failed trial is repeated once, and if it fails again, it
+ * is left out of the choice.
+ *
+ * RW_ERR_ARGUMENT: an invalid option; several metrics, or one without values of queries. Or the
+ * space has an invalid line, or a parameter that is set or cannot be searched. RW_ERR_DATA: fewer
+ * queries than folds; a single query; no query of one half counts. RW_ERR_UNSUPPORTED: several
+ * workers. Other errors are those of trial 0 and of rw_train. */
+RW_API int rw_tune(struct rw_ctx *ctx, const struct rw_params *params,
+                   const struct rw_dataset *train, const struct rw_dataset *valid,
+                   const struct rw_tune_options *options, struct rw_tuned **out);
+
 /* ---- data checks ---- */
 enum rw_identifies {
     RW_IDENTIFIES_NOTHING, /* also with missing values, and in data of fewer than 50 documents */

@@ -86,6 +86,32 @@ struct rw_pairs {
 int rw_significance(struct rw_ctx *ctx, const struct rw_pairs *pairs, uint64_t seed,
                     struct rw_compared *out);
 
+/* ---- the space of a tuning (tune_space.c) ---- */
+enum { RW_MAX_TUNE_FOLDS = 1000 };
+/* A searched parameter: a range of numbers, or a list of values. */
+struct rw_tune_axis {
+    int at;             /* index of the parameter in the table */
+    int draw;           /* number of its random draw: its line among those that were read */
+    int n_values;       /* 0: a range */
+    const char **value; /* [n_values] texts */
+    double least, most; /* of a range, inclusive */
+    int is_log;         /* 1: the logarithm is drawn uniformly, else the number */
+};
+struct rw_tune_space {
+    struct rw_tune_axis *axis; /* [n] */
+    const char **name;         /* [n] names of the parameters */
+    int n;
+    int is_default; /* 1: a trial keeps each parameter as given with a probability of 1/2 */
+};
+/* Parses the space, or makes the default one for n_docs training documents. The arena owns all
+ * arrays of *out. For the other arguments and errors, see rw_tune. */
+int rw_tune_space_init(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_params *params,
+                       const struct rw_tune_options *options, uint32_t n_docs,
+                       struct rw_tune_space *out);
+/* Sets the searched parameters and `seed` to the values of a trial, from 1. seed: of the tuning. */
+int rw_tune_space_draw(struct rw_ctx *ctx, const struct rw_tune_space *space, uint64_t seed,
+                       uint32_t trial, struct rw_params *params);
+
 /* Fitting maps from scores to probabilities (model/model.h). Sums are integers in units of 2^-40.
  */
 __extension__ typedef __int128 rw_int128;

@@ -1,0 +1,820 @@
+/* Tuning: a search for parameters by successive halving over rounds (Jamieson and Talwalkar,
+ * "Non-stochastic best arm identification and hyperparameter optimization", 2016). Rungs, brackets
+ * and the choice are described at rw_tune in rankwood.h, and the space in tune_space.c.
+ *
+ * A part is a training set and a set that measures it: the validation set, or one for each fold. A
+ * training reports the metric of each query after each round through a custom metric, and has no
+ * early stopping of its own. The curve of a trial has these values for all parts. Every decision is
+ * made three times, for three subsets of the queries: all of them, and each half. Only the
+ * decisions for all queries choose the parameters. Those for a half serve the estimate, which
+ * measures them on the other half. Decisions for a half use no value of the other half, so that the
+ * estimate is honest.
+ *
+ * A rung trains from the start. Training again costs half as much as all rungs together, and a
+ * trial needs no state between rungs. Trials of a rung on small data run in parallel, as folds of a
+ * cross-validation do. They are independent, so the number of threads does not matter. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataset/dataset.h"
+#include "evaluate/evaluate.h"
+#include "params/params.h"
+#include "train/train.h"
+
+enum {
+    BRACKET = 9,                     /* trials of a bracket */
+    KEPT_PART = 3,                   /* a rung keeps 1 in 3 */
+    N_RUNGS = 3,                     /* the last one is whole */
+    N_SUBSETS = 3,                   /* all queries, the first half, the second half */
+    MOST_DOCS_SIDE_BY_SIDE = 100000, /* as in cv.c */
+    OUT_OF_TIME = 1
+};
+/* Length of the rungs before the last, in units of what trial 0 needed. */
+static const double rung_length[N_RUNGS - 1] = {1.0 / 3.0, 1.0};
+
+struct trial {
+    struct rw_tune_trial out;
+    struct rw_params *params; /* for the final training; owned, as is `used` */
+    struct rw_params *used;   /* the same with `auto` resolved for the whole training set */
+    double leaves;            /* maximum per tree */
+    uint8_t is_alive[N_SUBSETS], is_whole[N_SUBSETS];
+    int rounds[N_SUBSETS]; /* best number of trees */
+    double mean[N_SUBSETS];
+    float *value[N_SUBSETS]; /* [n] values of all queries after these rounds */
+    int status;              /* of the last training */
+    char failure[512];
+};
+
+struct part {
+    struct rw_dataset *own[2];      /* training and measuring set of a fold; owned */
+    struct rw_binned train;         /* all members are borrowed */
+    struct rw_resident resident;    /* owned */
+    struct rw_measure measure;      /* of the measuring set */
+    uint32_t *slot;                 /* [its n_queries] index in curves; UINT32_MAX: not counted */
+    const struct rw_dataset *valid; /* the measuring set */
+};
+
+/* A struct rw_tuned and its parts, which are freed together. */
+struct made {
+    struct rw_tuned tuned;
+    struct trial **trial; /* [n_trials] the arena owns them */
+    size_t room;
+    struct rw_tune_trial *rows;
+    int n_trials; /* of all brackets, also of an unfinished one */
+    struct rw_tune_space space;
+    struct rw_metric metric;
+    char conventions[512];
+};
+
+struct tuning {
+    struct rw_ctx *ctx; /* borrowed, as are the next four */
+    const struct rw_params *given;
+    const struct rw_dataset *train, *valid;
+    const struct rw_tune_options *options;
+    struct made *made;        /* owned; its arena owns all arrays */
+    struct rw_params *params; /* a copy of `given`; owned */
+    struct part *part;        /* [n_parts] */
+    int n_parts;
+    /* Counted queries in the order of curves: those of the first half, then the second. */
+    uint32_t n, begin[N_SUBSETS], end[N_SUBSETS]; /* subset s is begin[s] to end[s] */
+    double *weight;                               /* [n] */
+    double end_ms;                                /* end of the search by time; 0: no such end */
+    rw_log_fn log;                                /* the context's; off until the final training */
+};
+
+/* ---- the curve of a trial ---- */
+
+struct curve {
+    const struct tuning *t;
+    struct rw_ctx *ctx;
+    const struct part *part; /* of the current training */
+    int round;               /* its rounds so far */
+    int n_rounds;            /* the most rounds of a part */
+    int length;              /* most rounds of a training */
+    float *value;            /* [n_rounds][n] */
+    double *mean;            /* [n_rounds][N_SUBSETS] */
+    double *own;             /* [queries of the largest part] */
+    size_t value_room, mean_room;
+    int status;
+};
+
+static void curve_release(struct curve *c)
+{
+    rw_mem_free(c->value);
+    rw_mem_free(c->mean);
+    rw_mem_free(c->own);
+}
+
+static void measure_round(struct curve *c, int round)
+{
+    const struct tuning *t = c->t;
+    const float *value = c->value + (size_t)round * t->n;
+    for (int s = 0; s < N_SUBSETS; s++) {
+        double sum = 0.0, weight = 0.0;
+        for (uint32_t q = t->begin[s]; q < t->end[s]; q++) {
+            sum += t->weight[q] * (double)value[q];
+            weight += t->weight[q];
+        }
+        c->mean[round * N_SUBSETS + s] = sum / weight;
+    }
+}
+
+/* The custom metric of a training: takes the values of the queries after a round. */
+static int take_values(void *user, const struct rw_dataset *dataset, const double *scores,
+                       double *mean)
+{
+    struct curve *c = user;
+    const struct rw_measure *measure = &c->part->measure;
+    const size_t n = c->t->n, at = (size_t)c->round;
+    struct rw_metric_result result = {0};
+    int status = rw_metric_eval(c->ctx, &measure->metric, &measure->judgments, scores,
+                                measure->how->empty, RW_TIES_MEAN, 0, c->own, &result);
+    status = status < 0 ? status : RW_GROW(c->ctx, c->value, c->value_room, (at + 1) * n);
+    status = status < 0 ? status : RW_GROW(c->ctx, c->mean, c->mean_room, (at + 1) * N_SUBSETS);
+    *mean = result.mean;
+    c->status = status;
+    if (status < 0)
+        return 1;
+    for (uint32_t q = 0; q < dataset->n_queries; q++) {
+        if (c->part->slot[q] != UINT32_MAX)
+            c->value[at * n + c->part->slot[q]] = (float)c->own[q];
+    }
+    c->round++;
+    return 0;
+}
+
+/* Returns the best one of the first `limit` rounds for a subset, as early stopping finds it: rounds
+ * after its patience do not count. Without early stopping, it is the last one. *is_over: 1 if later
+ * rounds cannot change it. */
+static int best_round(const struct curve *c, int subset, int limit, int *is_over)
+{
+    const struct rw_params *params = c->t->params;
+    const int n = limit < c->n_rounds ? limit : c->n_rounds;
+    int best = 0;
+    *is_over = 0;
+    if (params->early_stop == 0)
+        return n;
+    for (int r = 1; r < n && !*is_over; r++) {
+        const double by = c->mean[r * N_SUBSETS + subset] - c->mean[best * N_SUBSETS + subset];
+        if (by > params->early_stop_delta)
+            best = r;
+        *is_over = r - best >= params->early_stop;
+    }
+    return best + 1;
+}
+
+static int is_over_for_all(const struct curve *c)
+{
+    int is_over = 1, one;
+    for (int s = 0; s < N_SUBSETS; s++) {
+        best_round(c, s, c->length, &one);
+        is_over &= one;
+    }
+    return is_over;
+}
+
+/* With one part, the means are known after each round, and training stops when they are over. */
+static int on_round(void *user, const struct rw_round *round)
+{
+    struct curve *c = user;
+    (void)round;
+    if (c->t->n_parts > 1)
+        return 0;
+    c->n_rounds = c->round;
+    measure_round(c, c->round - 1);
+    return is_over_for_all(c);
+}
+
+/* Trains one part for c->length rounds. */
+static int train_part(struct curve *c, const struct part *part, const struct trial *trial)
+{
+    const struct rw_dataset *const valid[] = {&part->resident.valid};
+    const struct rw_train_hooks hooks = {.user = c, .metric = take_values, .on_round = on_round};
+    struct rw_model *model RW_SCOPED(rw_model_free) = NULL;
+    struct rw_params params = *trial->used; /* texts are borrowed */
+    params.rounds = c->length;
+    params.early_stop = 0;
+    params.metric_on_train = 0;
+    params.threads = 0; /* parallel trials share the threads */
+    params.is_set[RW_AT_PARAM_threads] = 0;
+    c->part = part;
+    c->round = 0;
+    c->status = RW_OK;
+    const int status = rw_train_on(
+        c->ctx, &params,
+        &(struct rw_training){
+            .binned = &part->resident.train, .valid = valid, .n_valid = 1, .hooks = &hooks},
+        &model);
+    return c->status < 0 ? c->status : status;
+}
+
+/* Trains all parts. A part that ended early, because its trees could not split, keeps its last
+ * values. */
+static int train_parts(struct curve *c, const struct trial *trial)
+{
+    const struct tuning *t = c->t;
+    int ended[RW_MAX_TUNE_FOLDS];
+    c->n_rounds = 0;
+    for (int p = 0; p < t->n_parts; p++) {
+        RW_TRY(train_part(c, &t->part[p], trial));
+        ended[p] = c->round;
+        c->n_rounds = c->round > c->n_rounds ? c->round : c->n_rounds;
+    }
+    for (int p = 0; p < t->n_parts; p++) {
+        const struct part *part = &t->part[p];
+        for (int r = ended[p]; r < c->n_rounds; r++) {
+            for (uint32_t q = 0; q < part->valid->n_queries; q++) {
+                float *row = c->value + (size_t)r * t->n;
+                if (part->slot[q] != UINT32_MAX)
+                    row[part->slot[q]] = *(row - t->n + part->slot[q]);
+            }
+        }
+    }
+    for (int r = 0; r < c->n_rounds; r++)
+        measure_round(c, r);
+    return RW_OK;
+}
+
+/* ---- one trial in one rung ---- */
+
+static double rate_of(const struct trial *trial)
+{
+    return rw_params_rate_of_round(trial->used, 0);
+}
+
+/* Returns the number of rounds of a rung for a subset. All learning rates cover the same way. */
+static int rounds_of(const struct tuning *t, const struct trial *trial, int rung, int subset)
+{
+    enum { LEAST = 5 };
+    const struct trial *first = t->made->trial[0];
+    const int most = trial->used->rounds;
+    if (rung == N_RUNGS - 1)
+        return most;
+    const double way = (double)first->rounds[subset] * rate_of(first) * rung_length[rung];
+    const double rounds = ceil(way / rate_of(trial));
+    const double least = LEAST < most ? LEAST : most;
+    return (int)(rounds < least ? least : rounds > most ? most : rounds);
+}
+
+/* Returns the rounds to begin a whole training with. With several parts it is trained again with
+ * more rounds, until it is over for all parts together. */
+static int first_length(const struct tuning *t, const struct trial *trial)
+{
+    const int most = trial->used->rounds, patience = t->params->early_stop;
+    double length = 2.0 * patience;
+    if (t->n_parts == 1 || patience == 0)
+        return most;
+    for (int s = 0; s < N_SUBSETS && trial != t->made->trial[0]; s++) {
+        const double needed = rounds_of(t, trial, N_RUNGS - 2, s) + patience;
+        length = needed > length ? needed : length;
+    }
+    return length < most ? (int)length : most;
+}
+
+static int train_trial(const struct tuning *t, struct rw_ctx *ctx, struct trial *trial, int rung)
+{
+    struct curve curve RW_RELEASED(curve_release) = {.t = t, .ctx = ctx};
+    struct curve *c = &curve;
+    const int most = trial->used->rounds, is_last = rung == N_RUNGS - 1;
+    uint32_t n_queries = 1;
+    int limit[N_SUBSETS], is_over;
+    for (int p = 0; p < t->n_parts; p++)
+        n_queries =
+            t->part[p].valid->n_queries > n_queries ? t->part[p].valid->n_queries : n_queries;
+    RW_TRY(RW_NEW(ctx, c->own, n_queries));
+    for (int s = 0; s < N_SUBSETS; s++) {
+        limit[s] = rounds_of(t, trial, rung, s);
+        if (trial->is_alive[s] && limit[s] > c->length)
+            c->length = limit[s];
+    }
+    c->length = is_last ? first_length(t, trial) : c->length;
+    RW_TRY(train_parts(c, trial));
+    while (is_last && c->length < most && c->n_rounds == c->length && !is_over_for_all(c)) {
+        c->length = c->length < most / 2 ? 2 * c->length : most;
+        RW_TRY(train_parts(c, trial));
+    }
+    for (int s = 0; s < N_SUBSETS; s++) {
+        if (!trial->is_alive[s])
+            continue;
+        const int best = best_round(c, s, limit[s], &is_over);
+        trial->rounds[s] = best;
+        trial->mean[s] = c->mean[(best - 1) * N_SUBSETS + s];
+        trial->is_whole[s] = (uint8_t)is_last;
+        memcpy(trial->value[s], c->value + (size_t)(best - 1) * t->n, t->n * sizeof(float));
+    }
+    return RW_OK;
+}
+
+/* Trains a trial and records its failure, unless it was interrupted. */
+static int run_trial(const struct tuning *t, struct rw_ctx *ctx, struct trial *trial, int rung)
+{
+    trial->status = train_trial(t, ctx, trial, rung);
+    if (trial->status < 0)
+        snprintf(trial->failure, sizeof(trial->failure), "%s", rw_last_error(ctx));
+    return trial->status == RW_ERR_INTERRUPTED ? trial->status : RW_OK;
+}
+
+/* ---- the trials of one rung ---- */
+
+struct rung {
+    const struct tuning *t;
+    struct trial *trial[BRACKET]; /* [n] */
+    int n, number, n_workers;
+};
+
+static int has_stopped(void *user, const struct rw_progress *progress)
+{
+    (void)progress;
+    return rw_poll_is_stopped(user);
+}
+
+/* Runs the trials worker, worker + n_workers and so on. */
+static int run_some(void *user, struct rw_ctx *ctx, int worker)
+{
+    const struct rung *rung = user;
+    RW_TRY(rw_ctx_set_comm(ctx, NULL));
+    rw_ctx_set_log(ctx, NULL, NULL);
+    if (worker > 0)
+        RW_TRY(rw_ctx_set_poll(ctx, has_stopped, rung->t->ctx));
+    for (int i = worker; i < rung->n; i += rung->n_workers)
+        RW_TRY(run_trial(rung->t, ctx, rung->trial[i], rung->number));
+    return RW_OK;
+}
+
+static int is_alive(const struct trial *trial)
+{
+    return trial->is_alive[0] || trial->is_alive[1] || trial->is_alive[2];
+}
+
+/* Trains all trials of a rung, in parallel if the data is small and on the CPU. Then repeats each
+ * failed one alone. The results do not depend on the order. */
+static int run_rung(struct tuning *t, struct rung *rung)
+{
+    const int on_cpu = t->part[0].resident.codes != NULL;
+    const int most = t->ctx->n_threads < rung->n ? t->ctx->n_threads : rung->n;
+    rung->n_workers = on_cpu && t->train->n_docs <= MOST_DOCS_SIDE_BY_SIDE ? most : 1;
+    if (rung->n_workers > 1)
+        RW_TRY(rw_workers_run(t->ctx, rung->n_workers, run_some, rung));
+    for (int i = 0; i < rung->n; i++) {
+        struct trial *trial = rung->trial[i];
+        if (rung->n_workers == 1)
+            RW_TRY(run_trial(t, t->ctx, trial, rung->number));
+        if (trial->status < 0)
+            RW_TRY(run_trial(t, t->ctx, trial, rung->number));
+        if (trial->status >= 0)
+            continue;
+        memset(trial->is_alive, 0, sizeof(trial->is_alive));
+        memset(trial->is_whole, 0, sizeof(trial->is_whole));
+        trial->out.failure = trial->failure;
+    }
+    return RW_OK;
+}
+
+/* Returns 1 if trial a ranks before b for a subset. */
+static int ranks_before(const struct trial *a, const struct trial *b, int s)
+{
+    const double by = a->mean[s] - b->mean[s];
+    return by > 0.0 || (by == 0.0 && a->out.number < b->out.number);
+}
+
+/* Keeps the best third of the living trials of each subset, rounded up. */
+static void halve(struct trial *const *trial, int n)
+{
+    uint8_t stays[BRACKET][N_SUBSETS] = {0};
+    for (int s = 0; s < N_SUBSETS; s++) {
+        int n_alive = 0;
+        for (int i = 0; i < n; i++)
+            n_alive += trial[i]->is_alive[s];
+        for (int i = 0; i < n; i++) {
+            int n_before = 0;
+            for (int k = 0; k < n; k++)
+                n_before += trial[k]->is_alive[s] && ranks_before(trial[k], trial[i], s);
+            stays[i][s] = trial[i]->is_alive[s] && n_before * KEPT_PART < n_alive;
+        }
+    }
+    for (int i = 0; i < n; i++)
+        memcpy(trial[i]->is_alive, stays[i], N_SUBSETS);
+}
+
+/* Completes the caller's view of the trials, and reports those that are alive for all queries. The
+ * others serve the estimate only. */
+static int report_rung(struct tuning *t, const struct rung *rung)
+{
+    const struct rw_tune_options *options = t->options;
+    for (int i = 0; i < rung->n; i++) {
+        const struct trial *trial = rung->trial[i];
+        struct rw_tune_trial *out = &rung->trial[i]->out;
+        out->is_whole = trial->is_whole[0];
+        out->rounds = out->failure ? 0 : trial->rounds[0];
+        out->leaves = out->rounds * trial->leaves;
+        out->mean = out->failure ? (double)NAN : trial->mean[0];
+        out->difference = out->error = (double)NAN;
+        if ((trial->is_alive[0] || out->failure) && options->on_trial &&
+            options->on_trial(options->user, out))
+            return rw_fail(t->ctx, RW_ERR_INTERRUPTED, "tuning was interrupted");
+    }
+    return RW_OK;
+}
+
+/* ---- the search ---- */
+
+/* Adds trial `number` with its parameters. */
+static int add_trial(struct tuning *t)
+{
+    struct made *made = t->made;
+    struct rw_arena *arena = rw_result_arena(made);
+    const uint32_t number = (uint32_t)made->n_trials;
+    const struct rw_facts facts = {
+        .grows = 1, .trains = 1, .n_valid = 1, .on_gpu = RW_FACT_UNKNOWN, .draws = 1};
+    struct trial *trial;
+    const char **value;
+    RW_TRY(RW_ARENA_NEW(t->ctx, arena, trial, 1));
+    RW_TRY(RW_ARENA_NEW(t->ctx, arena, value, (size_t)made->space.n));
+    RW_TRY(RW_ARENA_GROW(t->ctx, arena, made->trial, made->room, number + 1u));
+    made->trial[made->n_trials++] = trial;
+    RW_TRY(rw_params_copy(t->ctx, t->params, &trial->params));
+    if (number > 0)
+        RW_TRY(rw_tune_space_draw(t->ctx, &made->space, t->params->seed, number, trial->params));
+    RW_TRY(rw_params_drop_idle(t->ctx, trial->params, &facts));
+    RW_TRY(rw_params_copy(t->ctx, trial->params, &trial->used));
+    RW_TRY(rw_params_resolve(t->ctx, trial->used, t->train->n_docs, t->train->n_columns, 1));
+    for (int i = 0; i < made->space.n; i++)
+        RW_TRY(rw_arena_text(t->ctx, arena, &value[i],
+                             rw_params_get(trial->used, made->space.name[i])));
+    for (int s = 0; s < N_SUBSETS; s++) {
+        RW_TRY(RW_ARENA_NEW(t->ctx, arena, trial->value[s], t->n));
+        trial->is_alive[s] = 1;
+    }
+    trial->leaves = trial->used->grow == RW_GROW_LEAVES ? trial->used->leaves
+                                                        : (double)(1 << trial->used->depth);
+    trial->out =
+        (struct rw_tune_trial){.number = (int)number, .values = value, .seed = trial->params->seed};
+    return RW_OK;
+}
+
+/* Runs a bracket of n trials. Returns OUT_OF_TIME if the time ended before its last rung. */
+static int run_bracket(struct tuning *t, int n)
+{
+    const int first = t->made->n_trials;
+    for (int i = 0; i < n; i++)
+        RW_TRY(add_trial(t));
+    struct trial *const *trial = t->made->trial + first;
+    for (int number = first == 0 ? N_RUNGS - 1 : 0; number < N_RUNGS; number++) {
+        struct rung rung = {.t = t, .number = number};
+        for (int i = 0; i < n; i++) {
+            if (is_alive(trial[i]))
+                rung.trial[rung.n++] = trial[i];
+        }
+        RW_TRY(run_rung(t, &rung));
+        if (first == 0 && trial[0]->status < 0)
+            return rw_fail(t->ctx, trial[0]->status, "%s", trial[0]->failure);
+        RW_TRY(report_rung(t, &rung));
+        if (number < N_RUNGS - 1)
+            halve(trial, n);
+        if (first > 0 && number < N_RUNGS - 1 && t->end_ms > 0.0 && rw_clock_ms() >= t->end_ms)
+            return OUT_OF_TIME;
+    }
+    return RW_OK;
+}
+
+/* Fails if a half has no weight, so that nothing can be chosen on it. */
+static int check_halves(const struct tuning *t)
+{
+    for (int s = 1; s < N_SUBSETS; s++) {
+        double weight = 0.0;
+        for (uint32_t q = t->begin[s]; q < t->end[s]; q++)
+            weight += t->weight[q];
+        if (!(weight > 0.0) || t->end[s] - t->begin[s] < 2)
+            return rw_fail(t->ctx, RW_ERR_DATA,
+                           "tuning divides the %s into halves, and in one of them fewer than 2 "
+                           "queries count for %s",
+                           t->valid ? "validation set" : "queries", t->made->metric.name);
+    }
+    return RW_OK;
+}
+
+static int search(struct tuning *t)
+{
+    struct rw_tuned *tuned = &t->made->tuned;
+    const int most = t->options->n_trials ? t->options->n_trials : INT32_MAX;
+    RW_TRY(run_bracket(t, 1));
+    tuned->n_trials = 1;
+    while (tuned->n_trials < most) {
+        const int left = most - tuned->n_trials, n = left < BRACKET ? left : BRACKET;
+        const int is_late = t->end_ms > 0.0 && rw_clock_ms() >= t->end_ms;
+        const int status = is_late ? OUT_OF_TIME : run_bracket(t, n);
+        tuned->is_interrupted = status == RW_ERR_INTERRUPTED;
+        if (status == OUT_OF_TIME || tuned->is_interrupted)
+            return RW_OK;
+        RW_TRY(status);
+        tuned->n_trials += n;
+    }
+    return RW_OK;
+}
+
+/* ---- the choice ---- */
+
+/* Compares a whole trial with the best one. Returns 1 if they are level. */
+static int compare(const struct tuning *t, const struct trial *best, const struct trial *trial,
+                   int s, double *difference, double *error)
+{
+    const uint32_t begin = t->begin[s];
+    rw_paired_difference(trial->value[s] + begin, best->value[s] + begin, t->weight + begin,
+                         t->end[s] - begin, difference, error);
+    return -*difference <= *error;
+}
+
+/* Returns the trial that the queries of a subset choose: trial 0 if it is level with the best one,
+ * else the level one with the fewest leaves. */
+static int choose(const struct tuning *t, int s)
+{
+    struct trial *const *trial = t->made->trial;
+    double difference, error;
+    int best = 0, chosen = -1;
+    for (int i = 1; i < t->made->tuned.n_trials; i++) {
+        if (trial[i]->is_whole[s] && ranks_before(trial[i], trial[best], s))
+            best = i;
+    }
+    for (int i = 0; i < t->made->tuned.n_trials; i++) {
+        struct rw_tune_trial *out = &trial[i]->out;
+        if (!trial[i]->is_whole[s])
+            continue;
+        const int is_level = compare(t, trial[best], trial[i], s, &difference, &error);
+        if (s == 0) {
+            out->difference = difference;
+            out->error = error;
+            out->is_level = is_level;
+        }
+        if (is_level && chosen != 0 &&
+            (chosen < 0 || trial[i]->rounds[s] * trial[i]->leaves <
+                               trial[chosen]->rounds[s] * trial[chosen]->leaves))
+            chosen = i;
+    }
+    return chosen;
+}
+
+/* Measures the choice of each half on the other half. */
+static int estimate(struct tuning *t)
+{
+    struct rw_tuned *tuned = &t->made->tuned;
+    double *a RW_FREED = NULL, *b RW_FREED = NULL;
+    RW_TRY(RW_NEW(t->ctx, a, t->n));
+    RW_TRY(RW_NEW(t->ctx, b, t->n));
+    for (int s = 1; s < N_SUBSETS; s++) {
+        const struct trial *chosen = t->made->trial[choose(t, s)];
+        const int other = N_SUBSETS - s;
+        for (uint32_t q = t->begin[other]; q < t->end[other]; q++) {
+            a[q] = (double)t->made->trial[0]->value[s][q];
+            b[q] = (double)chosen->value[s][q];
+        }
+    }
+    const struct rw_pairs pairs = {.n = t->n, .a = a, .b = b, .weight = t->weight};
+    tuned->estimate.name = "";
+    tuned->n_samples = RW_BOOTSTRAP_SAMPLES;
+    return rw_significance(t->ctx, &pairs, t->params->seed, &tuned->estimate);
+}
+
+/* Trains the model of the chosen parameters. */
+static int train_final(struct tuning *t)
+{
+    struct rw_tuned *tuned = &t->made->tuned;
+    const struct part *part = &t->part[0];
+    const struct rw_dataset *const valid[] = {&part->resident.valid};
+    const struct rw_training on_all = {.train = t->train};
+    const struct rw_training stopped = {
+        .binned = &part->resident.train, .valid = valid, .n_valid = 1};
+    t->ctx->log = t->log;
+    return rw_train_on(t->ctx, tuned->params, t->valid ? &stopped : &on_all, &tuned->model);
+}
+
+static int finish(struct tuning *t)
+{
+    struct made *made = t->made;
+    struct rw_tuned *tuned = &made->tuned;
+    RW_TRY(rw_poll_hold(t->ctx, NULL, NULL)); /* an interruption ends the search, but not this */
+    tuned->chosen = choose(t, 0);
+    int status = estimate(t);
+    rw_poll_release(t->ctx);
+    RW_TRY(status);
+    RW_TRY(RW_ARENA_NEW(t->ctx, rw_result_arena(made), made->rows, (size_t)tuned->n_trials));
+    for (int i = 0; i < tuned->n_trials; i++)
+        made->rows[i] = made->trial[i]->out;
+    tuned->trials = made->rows;
+    struct trial *chosen = made->trial[tuned->chosen];
+    tuned->params = chosen->params;
+    tuned->params->rounds = chosen->rounds[0];
+    tuned->params->early_stop = 0;
+    return tuned->is_interrupted || t->options->without_model ? RW_OK : train_final(t);
+}
+
+/* ---- preparation ---- */
+
+/* Prepares a part and finds the slots of its queries. query: [its n_queries] indices in the set
+ * that has all queries, whose half each is in. */
+static int prepare_part(struct tuning *t, struct part *part, const struct rw_dataset *train,
+                        const struct rw_dataset *valid)
+{
+    struct rw_params params = *t->params; /* texts are borrowed */
+    params.min_docs = 1;                  /* the codes then serve every value */
+    part->train = (struct rw_binned){.documents = (struct rw_dataset *)train};
+    part->valid = valid;
+    RW_TRY(rw_resident_init(&part->resident, t->ctx, &params, &part->train, valid));
+    RW_TRY(rw_measure_init(t->ctx, rw_params_eval(t->params), valid, "tune by", &part->measure));
+    return RW_ARENA_NEW(t->ctx, rw_result_arena(t->made), part->slot, valid->n_queries);
+}
+
+/* Selects the queries of a fold, or the others. */
+static int select_fold(struct tuning *t, const uint32_t *fold_of, int fold, int is_in,
+                       struct rw_dataset **out)
+{
+    uint8_t *keep RW_FREED = NULL;
+    RW_TRY(RW_NEW(t->ctx, keep, t->train->n_queries));
+    for (uint32_t q = 0; q < t->train->n_queries; q++)
+        keep[q] = (fold_of[q] == (uint32_t)fold) == is_in;
+    return rw_dataset_select(t->ctx, t->train, keep, out);
+}
+
+/* Numbers the queries that count, half by half. The metric of equal scores tells which count.
+ * fold_of: NULL for a validation set. */
+static int number_queries(struct tuning *t, const uint32_t *fold_of)
+{
+    const struct rw_dataset *all = t->valid ? t->valid : t->train;
+    uint32_t *half RW_FREED = NULL, *at RW_FREED = NULL;
+    double *scores RW_FREED = NULL, *own RW_FREED = NULL;
+    if (all->n_queries < 2)
+        return rw_fail(t->ctx, RW_ERR_DATA, "the %s has one query, but tuning needs two halves",
+                       t->valid ? "validation set" : "data");
+    RW_TRY(RW_NEW(t->ctx, half, all->n_queries));
+    RW_TRY(RW_NEW(t->ctx, at, (size_t)t->n_parts));
+    RW_TRY(RW_NEW(t->ctx, scores, all->n_docs));
+    RW_TRY(RW_NEW(t->ctx, own, (size_t)all->n_queries * (size_t)t->n_parts));
+    RW_TRY(rw_folds(t->ctx, all->n_queries, 2, t->params->seed, half));
+    RW_TRY(RW_ARENA_NEW(t->ctx, rw_result_arena(t->made), t->weight, all->n_queries));
+    for (int p = 0; p < t->n_parts; p++) {
+        const struct rw_measure *measure = &t->part[p].measure;
+        struct rw_metric_result result;
+        RW_TRY(rw_metric_eval(t->ctx, &measure->metric, &measure->judgments, scores,
+                              measure->how->empty, RW_TIES_MEAN, 0,
+                              own + (size_t)p * all->n_queries, &result));
+    }
+    for (uint32_t h = 0; h < 2; h++) {
+        memset(at, 0, (size_t)t->n_parts * sizeof(*at));
+        t->begin[h + 1] = t->n;
+        for (uint32_t q = 0; q < all->n_queries; q++) {
+            const uint32_t p = fold_of ? fold_of[q] : 0, i = at[p]++;
+            const struct part *part = &t->part[p];
+            const double *weight = part->measure.judgments.weight;
+            const double value = own[(size_t)p * all->n_queries + i];
+            part->slot[i] = h == 0 ? UINT32_MAX : part->slot[i];
+            if (half[q] != h || value != value)
+                continue;
+            t->weight[t->n] = weight ? weight[i] : 1.0;
+            part->slot[i] = t->n++;
+        }
+        t->end[h + 1] = t->n;
+    }
+    t->end[0] = t->n;
+    return check_halves(t);
+}
+
+static int prepare_parts(struct tuning *t)
+{
+    uint32_t *fold_of RW_FREED = NULL;
+    t->n_parts = t->valid ? 1 : t->options->n_folds;
+    RW_TRY(RW_ARENA_NEW(t->ctx, rw_result_arena(t->made), t->part, (size_t)t->n_parts));
+    if (t->valid) {
+        RW_TRY(prepare_part(t, &t->part[0], t->train, t->valid));
+        return number_queries(t, NULL);
+    }
+    RW_TRY(RW_NEW(t->ctx, fold_of, t->train->n_queries));
+    RW_TRY(rw_folds(t->ctx, t->train->n_queries, t->n_parts, t->params->seed, fold_of));
+    for (int p = 0; p < t->n_parts; p++) {
+        struct part *part = &t->part[p];
+        RW_TRY(select_fold(t, fold_of, p, 0, &part->own[0]));
+        RW_TRY(select_fold(t, fold_of, p, 1, &part->own[1]));
+        RW_TRY(prepare_part(t, part, part->own[0], part->own[1]));
+    }
+    return number_queries(t, fold_of);
+}
+
+static int check_options(struct tuning *t)
+{
+    const struct rw_tune_options *o = t->options;
+    const uint32_t n = t->train->n_queries;
+    if (o->n_trials < 0 || (o->n_trials == 0 && !(o->seconds > 0.0)))
+        return rw_fail(t->ctx, RW_ERR_ARGUMENT,
+                       "trials is %d and time is %g s: expected 1 trial or more, or a time above 0",
+                       o->n_trials, o->seconds);
+    if (o->n_trials > 0 && o->seconds > 0.0)
+        return rw_fail(t->ctx, RW_ERR_ARGUMENT,
+                       "both trials and a time are set: expected one of them");
+    if (t->valid && o->n_folds)
+        return rw_fail(t->ctx, RW_ERR_ARGUMENT,
+                       "both folds and a validation set are set: expected one of them");
+    if (!t->valid && (o->n_folds < 2 || o->n_folds > RW_MAX_TUNE_FOLDS))
+        return rw_fail(t->ctx, RW_ERR_ARGUMENT, "folds is %d: expected 2 to %d", o->n_folds,
+                       RW_MAX_TUNE_FOLDS);
+    if (!t->valid && (uint32_t)o->n_folds > n)
+        return rw_fail(t->ctx, RW_ERR_DATA, "folds is %d, but the data has %u %s", o->n_folds, n,
+                       n == 1 ? "query" : "queries");
+    if (rw_workers_count(t->ctx) > 1)
+        return rw_fail(t->ctx, RW_ERR_UNSUPPORTED, "tuning works with one worker only, not with %d",
+                       rw_workers_count(t->ctx));
+    if (t->valid && t->valid->codes.bins)
+        return rw_fail(t->ctx, RW_ERR_ARGUMENT,
+                       "tuning needs validation sets with values (rw_dataset_read)");
+    return RW_OK;
+}
+
+/* Checks the parameters, and reports those without effect once for all trainings. */
+static int check_params(struct tuning *t)
+{
+    const struct rw_facts facts = {
+        .grows = 1, .trains = 1, .n_valid = 1, .on_gpu = RW_FACT_UNKNOWN, .draws = 1};
+    struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
+    struct made *made = t->made;
+    RW_TRY(rw_params_check(t->ctx, t->params, RW_PARAMS_TRAIN));
+    RW_TRY(rw_params_copy(t->ctx, t->params, &copy));
+    t->ctx->log = NULL; /* the final training reports the choices of `auto` */
+    int status = rw_params_resolve(t->ctx, copy, t->train->n_docs, t->train->n_columns, 1);
+    t->ctx->log = t->log;
+    RW_TRY(status);
+    RW_TRY(rw_params_drop_idle(t->ctx, copy, &facts));
+    rw_params_on_no_effect(t->params, RW_NO_EFFECT_SILENT);
+    RW_TRY(rw_eval_one_metric(t->ctx, rw_params_eval(t->params), "tune by", &made->metric));
+    if (made->metric.kind->by_document)
+        return rw_fail(t->ctx, RW_ERR_ARGUMENT,
+                       "tuning needs a metric with a value for each query; %s is a mean over "
+                       "documents",
+                       made->metric.name);
+    struct rw_eval_params how = *rw_params_eval(t->params);
+    how.ties = RW_TIES_MEAN;
+    RW_TRY(rw_eval_conventions(t->ctx, &how, made->conventions, sizeof(made->conventions)));
+    made->tuned.metric = made->metric.name;
+    made->tuned.conventions = made->conventions;
+    return RW_OK;
+}
+
+/* Frees the members that the result's arena does not own. */
+static void free_made(void *user)
+{
+    struct made *made = user;
+    rw_model_free(made->tuned.model);
+    for (int i = 0; i < made->n_trials; i++) {
+        rw_params_free(made->trial[i]->params);
+        rw_params_free(made->trial[i]->used);
+    }
+}
+
+static int tune(struct tuning *t)
+{
+    struct made *made = t->made;
+    struct rw_arena *arena = rw_result_arena(made);
+    t->end_ms = t->options->seconds > 0.0 ? rw_clock_ms() + t->options->seconds * 1e3 : 0.0;
+    RW_TRY(rw_arena_own(t->ctx, arena, made, free_made));
+    RW_TRY(check_options(t));
+    RW_TRY(rw_params_copy(t->ctx, t->given, &t->params));
+    RW_TRY(check_params(t));
+    if (t->params->threads)
+        RW_TRY(rw_ctx_set_threads(t->ctx, t->params->threads));
+    RW_TRY(rw_tune_space_init(t->ctx, arena, t->given, t->options, t->train->n_docs, &made->space));
+    made->tuned.n_names = made->space.n;
+    made->tuned.names = made->space.name;
+    t->ctx->log = NULL; /* messages of many trainings would repeat */
+    RW_TRY(prepare_parts(t));
+    RW_TRY(search(t));
+    return finish(t);
+}
+
+static void release(struct tuning *t)
+{
+    t->ctx->log = t->log;
+    for (int p = 0; p < t->n_parts && t->part; p++) {
+        rw_resident_release(&t->part[p].resident);
+        rw_judgments_release(&t->part[p].measure.judgments);
+        rw_dataset_free(t->part[p].own[0]);
+        rw_dataset_free(t->part[p].own[1]);
+    }
+    rw_params_free(t->params);
+    rw_free(t->made);
+}
+
+int rw_tune(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_dataset *train,
+            const struct rw_dataset *valid, const struct rw_tune_options *options,
+            struct rw_tuned **out)
+{
+    RW_DEFAULT_FPENV;
+    RW_RELEASED(release)
+    struct tuning t = {.ctx = ctx,
+                       .given = params,
+                       .train = train,
+                       .valid = valid,
+                       .options = options,
+                       .log = ctx->log};
+    *out = NULL;
+    RW_TRY(rw_result_new(ctx, (void **)&t.made, sizeof(*t.made)));
+    RW_TRY(tune(&t));
+    *out = &RW_TAKE(t.made)->tuned;
+    return RW_OK;
+}

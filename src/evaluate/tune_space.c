@@ -1,0 +1,264 @@
+/* The space of a tuning: the searched parameters, with their ranges or values. It is text, one
+ * parameter per line, and the default space is such a text, too. A value of a trial is a draw of
+ * the counter-based generator, so it depends only on seed, trial, and line. Numbers have three
+ * significant digits, because more would be noise and are hard to read. Only parameters that change
+ * a tree or a leaf can be searched, because all trials share one set of codes and one metric. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "dataset/dataset.h"
+#include "evaluate/evaluate.h"
+#include "params/params.h"
+
+struct reading {
+    struct rw_ctx *ctx;
+    struct rw_arena *arena;
+    const struct rw_params *params;
+    struct rw_params *copy; /* values are tried on it; owned */
+    const char *name;       /* of the space */
+    int is_default;
+    int line;
+    struct rw_tune_space *space;
+};
+
+/* ---- one line ---- */
+
+/* Adds the place to the message of a failed call. */
+static int fail_at(struct reading *r, int status)
+{
+    char text[512];
+    snprintf(text, sizeof(text), "%s", rw_last_error(r->ctx));
+    return rw_fail(r->ctx, status, "%s:%d: %s", r->name, r->line, text);
+}
+
+/* Returns 1 if the value has an effect together with the caller's parameters. Only the default
+ * space leaves other values out. */
+static int has_effect(struct reading *r, int at, const char *value)
+{
+    struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
+    if (rw_params_copy(r->ctx, r->params, &copy) < 0)
+        return 0;
+    rw_params_on_no_effect(copy, RW_NO_EFFECT_ERROR);
+    return rw_params_set(r->ctx, copy, rw_param_rows[at].info.name, value) == RW_OK &&
+           rw_params_check(r->ctx, copy, RW_PARAMS_TRAIN) == RW_OK;
+}
+
+static int check_value(struct reading *r, int at, const char *value)
+{
+    const int status = rw_params_set(r->ctx, r->copy, rw_param_rows[at].info.name, value);
+    return status < 0 ? fail_at(r, status) : RW_OK;
+}
+
+/* Parses "LEAST MOST" or "LEAST MOST log". word: [3], NULL after the last one. */
+static int parse_range(struct reading *r, char *const *word, struct rw_tune_axis *axis)
+{
+    const struct rw_param_row *row = &rw_param_rows[axis->at];
+    const char *name = row->info.name;
+    int clamped;
+    if (row->info.type != RW_PARAM_INT && row->info.type != RW_PARAM_REAL)
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT,
+                       "%s:%d: '%s' is not a number: expected values such as '%s a|b'", r->name,
+                       r->line, name, name);
+    for (int i = 0; i < 2; i++) {
+        double *end = i ? &axis->most : &axis->least;
+        RW_TRY(check_value(r, axis->at, word[i]));
+        if (!rw_number_parse_double(word[i], word[i] + strlen(word[i]), end, &clamped) ||
+            strchr(word[i], ':') || (row->word && strcmp(word[i], row->word) == 0))
+            return rw_fail(r->ctx, RW_ERR_ARGUMENT, "%s:%d: '%s': expected a number, found '%s'",
+                           r->name, r->line, name, word[i]);
+    }
+    axis->is_log = word[2] && strcmp(word[2], "log") == 0;
+    if (word[2] && !axis->is_log)
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT,
+                       "%s:%d: '%s': expected 'log' or no word, found '%s'", r->name, r->line, name,
+                       word[2]);
+    if (!(axis->least < axis->most))
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT, "%s:%d: the range of '%s' is empty: %s to %s",
+                       r->name, r->line, name, word[0], word[1]);
+    if (axis->is_log && !(axis->least > 0.0))
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT,
+                       "%s:%d: '%s': a log range must begin above 0, not at %s", r->name, r->line,
+                       name, word[0]);
+    /* of a range, the default space searches all or nothing */
+    axis->n_values = r->is_default && !has_effect(r, axis->at, word[1]) ? -1 : 0;
+    return RW_OK;
+}
+
+/* Parses "VALUE|VALUE|...". */
+static int parse_values(struct reading *r, char *text, struct rw_tune_axis *axis)
+{
+    const char *name = rw_param_rows[axis->at].info.name;
+    int most = 1;
+    for (const char *c = text; *c; c++)
+        most += *c == '|';
+    if (most < 2)
+        return rw_fail(
+            r->ctx, RW_ERR_ARGUMENT,
+            "%s:%d: '%s' has one value: expected a range such as '1 100', or values such "
+            "as 'a|b'",
+            r->name, r->line, name);
+    RW_TRY(RW_ARENA_NEW(r->ctx, r->arena, axis->value, (size_t)most));
+    for (char *at = text, *end; at; at = end) {
+        end = strchr(at, '|');
+        if (end)
+            *end++ = 0;
+        RW_TRY(check_value(r, axis->at, at));
+        if (r->is_default && !has_effect(r, axis->at, at))
+            continue;
+        RW_TRY(rw_arena_text(r->ctx, r->arena, &axis->value[axis->n_values++], at));
+    }
+    return RW_OK;
+}
+
+/* Fails if the parameter cannot be searched, is set, or is repeated. Returns 1 to search it, 0 to
+ * leave it out of the default space. */
+static int check_name(struct reading *r, const char *name, int at)
+{
+    enum {
+        OTHERS = RW_ROLE_DATA | RW_ROLE_WEIGHTS | RW_ROLE_TABLE | RW_ROLE_EVALUATION |
+                 RW_ROLE_VALIDATION | RW_ROLE_MACHINE
+    };
+    const char *near = at < 0 ? rw_params_nearest(name) : NULL;
+    if (at < 0)
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT, "%s:%d: unknown parameter '%.100s'%s%s%s", r->name,
+                       r->line, name, near ? "; the nearest is '" : "", near ? near : "",
+                       near ? "'" : "");
+    if ((rw_param_rows[at].info.roles & OTHERS) || at == RW_AT_PARAM_bins ||
+        at == RW_AT_PARAM_rounds || at == RW_AT_PARAM_seed)
+        return rw_fail(
+            r->ctx, RW_ERR_ARGUMENT,
+            "%s:%d: '%s' cannot be searched, because all trials share data, bins, metric "
+            "and number of rounds",
+            r->name, r->line, name);
+    if (r->params->is_set[at] && !r->is_default)
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT,
+                       "%s:%d: '%s' is both set to %s and searched: expected one of them", r->name,
+                       r->line, name, rw_params_get((struct rw_params *)r->params, name));
+    for (int i = 0; i < r->space->n; i++) {
+        if (r->space->axis[i].at == at)
+            return rw_fail(r->ctx, RW_ERR_ARGUMENT, "%s:%d: '%s' is repeated", r->name, r->line,
+                           name);
+    }
+    return !r->params->is_set[at];
+}
+
+static int take_line(struct reading *r, char *line)
+{
+    char *word[5] = {NULL}, *rest;
+    int n = 0;
+    line[strcspn(line, "#")] = 0;
+    for (char *at = strtok_r(line, " \t\r", &rest); at && n < 5;
+         at = strtok_r(NULL, " \t\r", &rest))
+        word[n++] = at;
+    if (n == 0)
+        return RW_OK;
+    struct rw_tune_space *space = r->space;
+    struct rw_tune_axis axis = {.at = rw_param_find(word[0]), .draw = r->line};
+    const int is_searched = check_name(r, word[0], axis.at);
+    RW_TRY(is_searched);
+    if (n < 2 || n > 4)
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT,
+                       "%s:%d: expected 'NAME LEAST MOST', 'NAME LEAST MOST log' or 'NAME "
+                       "VALUE|VALUE|...'",
+                       r->name, r->line);
+    RW_TRY(n == 2 ? parse_values(r, word[1], &axis) : parse_range(r, &word[1], &axis));
+    if (!is_searched || axis.n_values < 0 || (axis.value && axis.n_values < 2))
+        return RW_OK; /* left out of the default space */
+    space->name[space->n] = rw_param_rows[axis.at].info.name;
+    space->axis[space->n++] = axis;
+    return RW_OK;
+}
+
+/* ---- the whole space ---- */
+
+/* Writes the default space. Large data allows more leaves, and needs more documents in each. */
+static void write_default(uint32_t n_docs, char *text, size_t size)
+{
+    const uint32_t leaves = n_docs / 100, docs = n_docs / 200;
+    snprintf(text, size,
+             "leaves 4 %u log\nrate 0.02 0.2 log\nmin-docs 3 %u log\nl2 1 1000 log\n"
+             "objective lambdarank|yetirank|xendcg\ntruncation 5 100 log\nsample-queries 0.3 1\n"
+             "sample-features 0.1 1\nsplit mart|newton\n",
+             leaves < 8     ? 8
+             : leaves > 255 ? 255
+                            : leaves,
+             docs < 20    ? 20
+             : docs > 500 ? 500
+                          : docs);
+}
+
+int rw_tune_space_init(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_params *params,
+                       const struct rw_tune_options *options, uint32_t n_docs,
+                       struct rw_tune_space *out)
+{
+    char standard[512], *text RW_FREED = NULL;
+    struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
+    struct reading r = {.ctx = ctx,
+                        .arena = arena,
+                        .params = params,
+                        .name = options->space_name ? options->space_name : "space",
+                        .is_default = !options->space,
+                        .space = out};
+    write_default(n_docs, standard, sizeof(standard));
+    RW_TRY(rw_mem_copy_text(ctx, &text, options->space ? options->space : standard));
+    RW_TRY(rw_params_copy(ctx, params, &copy));
+    r.copy = copy;
+    *out = (struct rw_tune_space){.is_default = r.is_default};
+    RW_TRY(RW_ARENA_NEW(ctx, arena, out->axis, RW_N_PARAMS));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, out->name, RW_N_PARAMS));
+    for (char *line = text, *end; line; line = end) {
+        end = strchr(line, '\n');
+        if (end)
+            *end++ = 0;
+        r.line++;
+        RW_TRY(take_line(&r, line));
+    }
+    if (out->n == 0)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%s: no parameter to search", r.name);
+    return RW_OK;
+}
+
+/* ---- draws ---- */
+
+/* Rounds to three significant digits. */
+static double three_digits(double x)
+{
+    double up = 1.0, down = 1.0;
+    if (x == 0.0)
+        return x;
+    while (x * up < 100.0)
+        up *= 10.0;
+    while (x * up / down >= 1000.0)
+        down *= 10.0;
+    return floor(x * up / down + 0.5) * down / up;
+}
+
+static void number_text(const struct rw_tune_axis *axis, double u, char *text)
+{
+    const double least = axis->least, most = axis->most;
+    double x =
+        axis->is_log ? least * rw_exp2(u * rw_log2(most / least)) : least + u * (most - least);
+    x = rw_param_rows[axis->at].info.type == RW_PARAM_INT ? floor(x + 0.5) : three_digits(x);
+    rw_number_write_double(x < least ? least : x > most ? most : x, text);
+}
+
+int rw_tune_space_draw(struct rw_ctx *ctx, const struct rw_tune_space *space, uint64_t seed,
+                       uint32_t trial, struct rw_params *params)
+{
+    for (int i = 0; i < space->n; i++) {
+        const struct rw_tune_axis *axis = &space->axis[i];
+        const struct rw_philox draw = rw_random4(seed, trial, (uint32_t)axis->draw, RW_STREAM_TUNE);
+        const uint32_t random = draw.word[0];
+        char text[32];
+        if (space->is_default && draw.word[1] >> 31)
+            continue;
+        if (axis->n_values == 0)
+            number_text(axis, (double)random * 0x1p-32, text);
+        const uint32_t n = (uint32_t)axis->n_values;
+        RW_TRY(rw_params_set(ctx, params, space->name[i],
+                             n ? axis->value[(uint64_t)random * n >> 32] : text));
+    }
+    params->seed = rw_random(seed, trial, UINT32_MAX, RW_STREAM_TUNE);
+    return RW_OK;
+}

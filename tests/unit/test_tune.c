@@ -1,0 +1,540 @@
+/* Tuning: a plain search, by trainings of public functions alone, finds the same trials, the same
+ * choice, the same estimate and the same model. The plain search trains each trial once, for as
+ * many rounds as a rung can have, and makes all decisions from its table of values. */
+#include <math.h>
+
+#include "dataset/dataset.h"
+#include "evaluate/evaluate.h"
+#include "params/params.h"
+#include "scratch_file.h"
+#include "train_fixture.h"
+
+enum { N_QUERIES = 60, LENGTH = 9, N_FEATURES = 5, N_TRIALS = 14, ROUNDS = 60, PATIENCE = 8 };
+enum { N_FOLDS = 3, BRACKET = 9 };
+#define SPACE                                                                                   \
+    "leaves 3 9 log\nrate 0.05 0.4 log # steps\n\nobjective lambdarank|xendcg\nmin-docs 1 20\n" \
+    "truncation 3|9|none\n"
+
+static struct rw_dataset *train, *valid;
+static struct rw_params *params;
+static struct rw_tune_options how;
+static uint32_t half[N_QUERIES];
+
+static void set(struct rw_params *of, const char *name, const char *value)
+{
+    cr_assert_eq(rw_params_set(scratch_ctx, of, name, value), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+}
+
+static void setup(void)
+{
+    scratch_begin();
+    train = fixture_data(scratch_ctx, 1, N_QUERIES, LENGTH, N_FEATURES);
+    valid = fixture_data(scratch_ctx, 2, N_QUERIES, LENGTH, N_FEATURES);
+    cr_assert_eq(rw_params_new(scratch_ctx, &params), RW_OK);
+    set(params, "rounds", "60");
+    set(params, "early-stop", "8");
+    set(params, "device", "cpu");
+    set(params, "l2", "30");
+    how = (struct rw_tune_options){.n_trials = N_TRIALS, .space = SPACE};
+    cr_assert_eq(rw_folds(scratch_ctx, N_QUERIES, 2, 1, half), RW_OK);
+}
+
+static void teardown(void)
+{
+    rw_params_free(params);
+    rw_dataset_free(train);
+    rw_dataset_free(valid);
+    scratch_end();
+}
+
+TestSuite(tune, .init = setup, .fini = teardown, .timeout = 120);
+
+static struct rw_tuned *tuned_by(const struct rw_dataset *by)
+{
+    struct rw_tuned *tuned;
+    cr_assert_eq(rw_tune(scratch_ctx, params, train, by, &how, &tuned), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    return tuned;
+}
+
+/* ------------------------------------------------------------------ the plain search */
+
+struct plain {
+    float value[ROUNDS][N_QUERIES]; /* of a query after round + 1 */
+    double rate, leaves;
+    int is_alive, is_whole, rounds;
+    double mean;
+};
+static struct plain plain[N_TRIALS];
+
+/* Writes the metric of each query after each round. query: [n_queries of `by`] */
+static void fill_values(struct plain *trial, struct rw_params *own, const struct rw_dataset *on,
+                        const struct rw_dataset *by, const uint32_t *query)
+{
+    static double scores[N_QUERIES * LENGTH];
+    struct rw_model *model;
+    set(own, "early-stop", "0");
+    set(own, "ties", "mean");
+    cr_assert_eq(rw_train(scratch_ctx, own, on, NULL, 0, NULL, &model), RW_OK, "%s",
+                 rw_last_error(scratch_ctx));
+    const int n_trees = rw_model_n_trees(model);
+    for (int r = 0; r < ROUNDS; r++) {
+        struct rw_eval *eval;
+        const int n = r + 1 < n_trees ? r + 1 : n_trees;
+        cr_assert_eq(rw_predict(scratch_ctx, model, by, n, scores), RW_OK);
+        cr_assert_eq(rw_evaluate(scratch_ctx, rw_params_eval(own), by, scores, &eval), RW_OK);
+        for (uint32_t q = 0; q < by->n_queries; q++)
+            trial->value[r][query[q]] = (float)eval->metrics[0].per_query[q];
+        rw_free(eval);
+    }
+    rw_model_free(model);
+}
+
+/* Trains a trial with the settings that the search reports. */
+static void train_plain(struct plain *trial, const struct rw_tuned *tuned,
+                        const struct rw_tune_trial *of, const uint32_t *fold_of)
+{
+    struct rw_params *own;
+    uint32_t query[N_QUERIES];
+    char seed[24];
+    cr_assert_eq(rw_params_copy(scratch_ctx, params, &own), RW_OK);
+    rw_params_on_no_effect(own, RW_NO_EFFECT_SILENT);
+    sprintf(seed, "%llu", (unsigned long long)of->seed);
+    set(own, "seed", seed);
+    for (int i = 0; i < tuned->n_names; i++)
+        set(own, tuned->names[i], of->values[i]);
+    trial->rate = atof(rw_params_get(own, "rate"));
+    trial->leaves = atof(rw_params_get(own, "leaves"));
+    set(own, "split", "mart"); /* what `auto` chooses for the whole set */
+    set(own, "sample-features", "1");
+    for (int f = 0; f < (fold_of ? N_FOLDS : 1); f++) {
+        struct rw_dataset *on = train, *by = valid;
+        uint8_t keep[2][N_QUERIES];
+        uint32_t n = 0;
+        for (uint32_t q = 0; q < N_QUERIES; q++) {
+            keep[0][q] = fold_of && fold_of[q] != (uint32_t)f;
+            keep[1][q] = !keep[0][q];
+            if (keep[1][q])
+                query[n++] = q;
+        }
+        if (fold_of) {
+            cr_assert_eq(rw_dataset_select(scratch_ctx, train, keep[0], &on), RW_OK);
+            cr_assert_eq(rw_dataset_select(scratch_ctx, train, keep[1], &by), RW_OK);
+        }
+        fill_values(trial, own, on, by, query);
+        if (fold_of) {
+            rw_dataset_free(on);
+            rw_dataset_free(by);
+        }
+    }
+    rw_params_free(own);
+}
+
+/* Returns 1 if the query is in the subset and counts. */
+static int is_in(const struct plain *trial, int subset, uint32_t q)
+{
+    return trial->value[0][q] == trial->value[0][q] &&
+           (subset == 0 || half[q] == (uint32_t)subset - 1);
+}
+
+static double mean_of(const struct plain *trial, int round, int subset)
+{
+    double sum = 0;
+    int n = 0;
+    /* in the order of the library: the first half, then the second */
+    for (int h = 1; h <= 2; h++) {
+        for (uint32_t q = 0; q < N_QUERIES; q++) {
+            if (is_in(trial, subset, q) && is_in(trial, h, q)) {
+                sum += (double)trial->value[round][q];
+                n++;
+            }
+        }
+    }
+    return sum / n;
+}
+
+static void stop_early(struct plain *trial, int subset, int limit)
+{
+    int best = 0;
+    for (int r = 1; r < limit && r - best < PATIENCE + 1; r++) {
+        if (mean_of(trial, r, subset) > mean_of(trial, best, subset))
+            best = r;
+        if (r - best >= PATIENCE)
+            break;
+    }
+    trial->rounds = best + 1;
+    trial->mean = mean_of(trial, best, subset);
+}
+
+/* Keeps the best third, rounded up. */
+static void keep_third(int first, int n)
+{
+    int order[BRACKET], n_alive = 0;
+    for (int i = first; i < first + n; i++) {
+        if (!plain[i].is_alive)
+            continue;
+        int at = n_alive++;
+        for (; at > 0 && plain[order[at - 1]].mean < plain[i].mean; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    for (int i = (n_alive + 2) / 3; i < n_alive; i++)
+        plain[order[i]].is_alive = 0;
+}
+
+/* Searches with the queries of a subset, and returns the chosen trial. */
+static int search_plain(int subset, int n_trials)
+{
+    const double length[2] = {1.0 / 3.0, 1.0};
+    stop_early(&plain[0], subset, ROUNDS);
+    plain[0].is_whole = 1;
+    for (int first = 1; first < n_trials; first += BRACKET) {
+        const int n = n_trials - first < BRACKET ? n_trials - first : BRACKET;
+        for (int i = first; i < first + n; i++) {
+            plain[i].is_alive = 1;
+            plain[i].is_whole = 0;
+        }
+        for (int rung = 0; rung < 3; rung++) {
+            for (int i = first; i < first + n; i++) {
+                if (!plain[i].is_alive)
+                    continue;
+                double most = ROUNDS;
+                if (rung < 2)
+                    most = ceil(plain[0].rounds * plain[0].rate * length[rung] / plain[i].rate);
+                most = most < 5 ? 5 : most > ROUNDS ? ROUNDS : most;
+                stop_early(&plain[i], subset, (int)most);
+                plain[i].is_whole = rung == 2;
+            }
+            if (rung < 2)
+                keep_third(first, n);
+        }
+    }
+    int best = 0, chosen = -1;
+    for (int i = 1; i < n_trials; i++)
+        best = plain[i].is_whole && plain[i].mean > plain[best].mean ? i : best;
+    for (int i = 0; i < n_trials; i++) {
+        double sum = 0, squares = 0;
+        int n = 0;
+        for (int pass = 0; pass < 2; pass++) {
+            for (uint32_t q = 0; q < N_QUERIES; q++) {
+                if (!is_in(&plain[i], subset, q))
+                    continue;
+                const double d = (double)plain[best].value[plain[best].rounds - 1][q] -
+                                 (double)plain[i].value[plain[i].rounds - 1][q];
+                sum += pass == 0 ? d : 0;
+                n += pass == 0;
+                squares += pass == 1 ? (d - sum / n) * (d - sum / n) : 0;
+            }
+        }
+        const int is_level = plain[i].is_whole && sum / n <= sqrt(squares / (n - 1.0) / n) + 1e-12;
+        if (is_level && chosen != 0 &&
+            (chosen < 0 ||
+             plain[i].rounds * plain[i].leaves < plain[chosen].rounds * plain[chosen].leaves))
+            chosen = i;
+    }
+    return chosen;
+}
+
+static void expect_same_model(const struct rw_model *a, const struct rw_model *b)
+{
+    char *text[2];
+    size_t n[2];
+    cr_assert_eq(rw_model_write_memory(scratch_ctx, a, &text[0], &n[0]), RW_OK);
+    cr_assert_eq(rw_model_write_memory(scratch_ctx, b, &text[1], &n[1]), RW_OK);
+    cr_assert(n[0] == n[1] && memcmp(text[0], text[1], n[0]) == 0);
+    rw_free(text[0]);
+    rw_free(text[1]);
+}
+
+static void expect_plain(const struct rw_tuned *tuned, const uint32_t *fold_of)
+{
+    double mean[2] = {0, 0};
+    int n_whole = 0, n = 0;
+    cr_assert_eq(tuned->n_trials, how.n_trials);
+    for (int i = 0; i < tuned->n_trials; i++)
+        train_plain(&plain[i], tuned, &tuned->trials[i], fold_of);
+    cr_assert_eq(search_plain(0, tuned->n_trials), tuned->chosen);
+    for (int i = 0; i < tuned->n_trials; i++) {
+        const struct rw_tune_trial *trial = &tuned->trials[i];
+        cr_assert_eq(trial->number, i);
+        cr_assert_eq(trial->is_whole, plain[i].is_whole, "trial %d", i);
+        cr_assert_eq(trial->rounds, plain[i].rounds, "trial %d: %d, not %d", i, trial->rounds,
+                     plain[i].rounds);
+        cr_assert_eq(trial->mean, plain[i].mean, "trial %d", i);
+        cr_assert_eq(trial->leaves, plain[i].rounds * plain[i].leaves);
+        cr_assert_null(trial->failure);
+        n_whole += trial->is_whole;
+    }
+    cr_assert(n_whole > 1 && n_whole < tuned->n_trials);
+    for (int s = 1; s <= 2; s++) {
+        const int chosen = search_plain(s, tuned->n_trials);
+        for (uint32_t q = 0; q < N_QUERIES; q++) {
+            if (!is_in(&plain[0], 3 - s, q))
+                continue;
+            mean[0] += (double)plain[0].value[plain[0].rounds - 1][q];
+            mean[1] += (double)plain[chosen].value[plain[chosen].rounds - 1][q];
+            n++;
+        }
+    }
+    cr_assert_eq(tuned->estimate.n_queries, (uint32_t)n);
+    cr_assert_float_eq(tuned->estimate.mean_a, mean[0] / n, 1e-12);
+    cr_assert_float_eq(tuned->estimate.mean_b, mean[1] / n, 1e-12);
+}
+
+Test(tune, finds_what_a_plain_search_finds)
+{
+    const struct rw_dataset *const sets[] = {valid};
+    struct rw_tuned *tuned = tuned_by(valid);
+    struct rw_model *model;
+    expect_plain(tuned, NULL);
+    cr_assert_eq(rw_train(scratch_ctx, tuned->params, train, sets, 1, NULL, &model), RW_OK);
+    expect_same_model(model, tuned->model);
+    cr_assert_eq(rw_model_n_trees(model), tuned->trials[tuned->chosen].rounds);
+    rw_model_free(model);
+    rw_free(tuned);
+}
+
+Test(tune, finds_what_a_plain_search_by_folds_finds)
+{
+    uint32_t fold_of[N_QUERIES];
+    struct rw_model *model;
+    how.n_folds = N_FOLDS;
+    cr_assert_eq(rw_folds(scratch_ctx, N_QUERIES, N_FOLDS, 1, fold_of), RW_OK);
+    struct rw_tuned *tuned = tuned_by(NULL);
+    expect_plain(tuned, fold_of);
+    cr_assert_eq(rw_train(scratch_ctx, tuned->params, train, NULL, 0, NULL, &model), RW_OK);
+    expect_same_model(model, tuned->model);
+    cr_assert_eq(rw_model_n_trees(model), tuned->trials[tuned->chosen].rounds);
+    rw_model_free(model);
+    rw_free(tuned);
+}
+
+static void expect_same(const struct rw_tuned *a, const struct rw_tuned *b)
+{
+    cr_assert_eq(a->n_trials, b->n_trials);
+    cr_assert_eq(a->chosen, b->chosen);
+    for (int i = 0; i < a->n_trials; i++) {
+        const struct rw_tune_trial *x = &a->trials[i], *y = &b->trials[i];
+        cr_assert(x->seed == y->seed && x->rounds == y->rounds && x->mean == y->mean &&
+                  x->is_level == y->is_level);
+        cr_assert(!x->is_whole || (x->difference == y->difference && x->error == y->error));
+    }
+    cr_assert(a->estimate.mean_b == b->estimate.mean_b && a->estimate.low == b->estimate.low);
+    expect_same_model(a->model, b->model);
+}
+
+Test(tune, does_not_depend_on_threads_or_engine)
+{
+    for (int folds = 0; folds <= N_FOLDS; folds += N_FOLDS) {
+        const struct rw_dataset *by = folds ? NULL : valid;
+        how.n_folds = folds;
+        set(params, "threads", "1");
+        struct rw_tuned *one = tuned_by(by);
+        set(params, "threads", "3");
+        struct rw_tuned *three = tuned_by(by);
+        expect_same(one, three);
+        set(params, "device", "ref");
+        struct rw_tuned *ref = tuned_by(by);
+        set(params, "device", "cpu");
+        expect_same(one, ref);
+        rw_free(one);
+        rw_free(three);
+        rw_free(ref);
+    }
+}
+
+/* Fewer trials are the first ones. One trial has the given parameters. */
+Test(tune, begins_with_the_same_trials)
+{
+    struct rw_tuned *all = tuned_by(valid);
+    how.n_trials = 10;
+    struct rw_tuned *some = tuned_by(valid);
+    how.n_trials = 1;
+    struct rw_tuned *one = tuned_by(valid);
+    for (int i = 0; i < 10; i++) {
+        cr_assert_eq(some->trials[i].rounds, all->trials[i].rounds);
+        cr_assert_eq(some->trials[i].mean, all->trials[i].mean);
+        cr_assert_eq(some->trials[i].seed, all->trials[i].seed);
+    }
+    cr_assert(one->n_trials == 1 && one->chosen == 0 && one->trials[0].seed == 1);
+    cr_assert_eq(one->estimate.difference, 0.0);
+    rw_free(all);
+    rw_free(some);
+    rw_free(one);
+}
+
+Test(tune, leaves_out_a_trial_that_fails)
+{
+    how.space = "leaves 3|4\nmin-docs 5|100000";
+    struct rw_tuned *tuned = tuned_by(valid);
+    int n_failed = 0;
+    for (int i = 0; i < tuned->n_trials; i++) {
+        const struct rw_tune_trial *trial = &tuned->trials[i];
+        cr_assert_eq(trial->failure != NULL, strcmp(trial->values[1], "100000") == 0);
+        n_failed += trial->failure != NULL;
+        cr_assert(!trial->failure || (trial->rounds == 0 && isnan(trial->mean) &&
+                                      !trial->is_whole && strstr(trial->failure, "min-docs")));
+    }
+    cr_assert(n_failed > 0 && n_failed < tuned->n_trials - 1);
+    cr_assert_null(tuned->trials[tuned->chosen].failure);
+    rw_free(tuned);
+    set(params, "min-docs", "100000"); /* trial 0 may not fail */
+    how.space = "leaves 3|4";
+    cr_assert_eq(rw_tune(scratch_ctx, params, train, valid, &how, &tuned), RW_ERR_DATA);
+    cr_assert(strstr(rw_last_error(scratch_ctx), "min-docs"));
+}
+
+/* ------------------------------------------------------------------ ends */
+
+static int end_at(void *user, const struct rw_tune_trial *trial)
+{
+    return trial->number == *(const int *)user;
+}
+
+Test(tune, keeps_whole_brackets_if_it_is_interrupted)
+{
+    int last = 12;
+    how.on_trial = end_at;
+    how.user = &last;
+    struct rw_tuned *ended = tuned_by(valid);
+    cr_assert(ended->is_interrupted && !ended->model);
+    how = (struct rw_tune_options){.n_trials = 10, .space = SPACE};
+    struct rw_tuned *ten = tuned_by(valid);
+    cr_assert_eq(ended->n_trials, 10);
+    cr_assert_eq(ended->chosen, ten->chosen);
+    cr_assert_eq(ended->estimate.high, ten->estimate.high);
+    rw_free(ended);
+    rw_free(ten);
+}
+
+Test(tune, ends_at_a_rung_after_its_time)
+{
+    how.n_trials = 0;
+    how.seconds = 1e-6;
+    struct rw_tuned *tuned = tuned_by(valid);
+    cr_assert(tuned->n_trials == 1 && tuned->model && !tuned->is_interrupted);
+    rw_free(tuned);
+    how.seconds = 0.2;
+    tuned = tuned_by(valid);
+    cr_assert_eq(tuned->n_trials % BRACKET, 1);
+    how = (struct rw_tune_options){.n_trials = tuned->n_trials, .space = SPACE};
+    struct rw_tuned *again = tuned_by(valid);
+    expect_same(tuned, again);
+    rw_free(tuned);
+    rw_free(again);
+}
+
+/* ------------------------------------------------------------------ draws and spaces */
+
+Test(tune, draws_within_the_space)
+{
+    int n_words[2] = {0, 0};
+    double low = 1, high = 0;
+    how.space = "rate 0.01 0.3 log\nleaves 3 5\nobjective lambdarank|xendcg";
+    how.n_trials = 120;
+    how.without_model = 1;
+    set(params, "rounds", "5");
+    struct rw_tuned *tuned = tuned_by(valid);
+    int n_leaves[6] = {0}, n_low = 0;
+    for (int i = 1; i < tuned->n_trials; i++) {
+        const double rate = atof(tuned->trials[i].values[0]);
+        const int leaves = atoi(tuned->trials[i].values[1]);
+        cr_assert(rate >= 0.01 && rate <= 0.3 && leaves >= 3 && leaves <= 5);
+        cr_assert_leq(strlen(tuned->trials[i].values[0]), 6); /* three digits */
+        low = rate < low ? rate : low;
+        high = rate > high ? rate : high;
+        n_low += rate < sqrt(0.01 * 0.3);
+        n_leaves[leaves]++;
+        n_words[strcmp(tuned->trials[i].values[2], "xendcg") == 0]++;
+    }
+    cr_assert(low < 0.011 && high > 0.27 && n_low > 40 && n_low < 80);
+    cr_assert(n_leaves[3] > 10 && n_leaves[4] > 30 && n_leaves[5] > 10);
+    cr_assert(n_words[0] > 40 && n_words[1] > 40);
+    cr_assert_null(tuned->model);
+    rw_free(tuned);
+}
+
+/* The default space leaves out parameters that are set, and words that contradict them. */
+Test(tune, searches_no_parameter_that_is_set)
+{
+    how.space = NULL;
+    how.n_trials = 2;
+    struct rw_tuned *tuned = tuned_by(valid);
+    cr_assert_eq(tuned->n_names, 8); /* l2 is set */
+    rw_free(tuned);
+    set(params, "delta", "map"); /* xendcg would ignore it */
+    set(params, "leaves", "4");
+    tuned = tuned_by(valid);
+    cr_assert_eq(tuned->n_names, 7);
+    cr_assert_str_eq(tuned->names[2], "objective");
+    for (int i = 0; i < tuned->n_trials; i++)
+        cr_assert(strcmp(tuned->trials[i].values[2], "xendcg") != 0);
+    rw_free(tuned);
+}
+
+Test(tune, refuses_a_space_with_the_line)
+{
+    static const char *const wrong[][2] = {
+        {"leafs 1 2", "space:1: unknown parameter 'leafs'; the nearest is 'leaves'"},
+        {"\n# c\nmetric ndcg|map", "space:3: 'metric' cannot be searched"},
+        {"seed 1 2", "space:1: 'seed' cannot be searched"},
+        {"rounds 1 2", "space:1: 'rounds' cannot be searched"},
+        {"leaves 9 9", "space:1: the range of 'leaves' is empty: 9 to 9"},
+        {"leaves 9", "space:1: 'leaves' has one value"},
+        {"leaves 1 9", "space:1: parameter 'leaves': expected a whole number, 2 to 65536"},
+        {"leaves 3 auto", "space:1: 'leaves': expected a number, found 'auto'"},
+        {"leaves 3 9 lg", "space:1: 'leaves': expected 'log' or no word, found 'lg'"},
+        {"leaves 3 9 log 4", "space:1: expected 'NAME LEAST MOST'"},
+        {"leaves", "space:1: expected 'NAME LEAST MOST'"},
+        {"min-hessian 0 9 log", "space:1: 'min-hessian': a log range must begin above 0, not at 0"},
+        {"objective 1 2", "space:1: 'objective' is not a number"},
+        {"objective map|xendcg", "space:1: parameter 'objective'"},
+        {"rate 0.1 0.2\nrate 0.1 0.3", "space:2: 'rate' is repeated"},
+        {"l2 1 2", "space:1: 'l2' is both set to 30 and searched"},
+        {"# nothing", "space: no parameter to search"},
+    };
+    struct rw_tuned *tuned;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        how.space = wrong[i][0];
+        cr_assert_eq(rw_tune(scratch_ctx, params, train, valid, &how, &tuned), RW_ERR_ARGUMENT,
+                     "%s", wrong[i][0]);
+        cr_assert_eq(strncmp(rw_last_error(scratch_ctx), wrong[i][1], strlen(wrong[i][1])), 0,
+                     "%s: %s", wrong[i][0], rw_last_error(scratch_ctx));
+    }
+}
+
+static void expect_error(int status, const struct rw_dataset *by, const char *message)
+{
+    struct rw_tuned *tuned;
+    cr_assert_eq(rw_tune(scratch_ctx, params, train, by, &how, &tuned), status, "%s", message);
+    cr_assert_null(tuned);
+    cr_assert(strstr(rw_last_error(scratch_ctx), message), "%s", rw_last_error(scratch_ctx));
+}
+
+Test(tune, refuses_wrong_options)
+{
+    uint8_t keep[N_QUERIES] = {1};
+    struct rw_dataset *one;
+    how.n_trials = 0;
+    expect_error(RW_ERR_ARGUMENT, valid, "expected 1 trial or more, or a time above 0");
+    how.n_trials = 3;
+    how.seconds = 1;
+    expect_error(RW_ERR_ARGUMENT, valid, "both trials and a time are set");
+    how.seconds = 0;
+    how.n_folds = 3;
+    expect_error(RW_ERR_ARGUMENT, valid, "both folds and a validation set are set");
+    how.n_folds = 1;
+    expect_error(RW_ERR_ARGUMENT, NULL, "folds is 1: expected 2 to 1000");
+    how.n_folds = 61;
+    expect_error(RW_ERR_DATA, NULL, "folds is 61, but the data has 60 queries");
+    how.n_folds = 0;
+    set(params, "metric", "ndcg,map");
+    expect_error(RW_ERR_ARGUMENT, valid, "tune by");
+    set(params, "metric", "rmse");
+    expect_error(RW_ERR_ARGUMENT, valid, "rmse is a mean over documents");
+    set(params, "metric", "ndcg");
+    cr_assert_eq(rw_dataset_select(scratch_ctx, valid, keep, &one), RW_OK);
+    expect_error(RW_ERR_DATA, one, "has one query, but tuning needs two halves");
+    rw_dataset_free(one);
+}
