@@ -25,6 +25,7 @@ extern "Python" {
     int _rw_gradients(void *user, const struct rw_dataset *train, const double *scores,
                       double *gradients, double *hessians);
     int _rw_on_select(void *user, int number, const struct rw_select_row *row);
+    int _rw_on_tune(void *user, const struct rw_tune_trial *trial);
     int _rw_on_doctor(void *user, const struct rw_bench_row *row);
     int _rw_metric(void *user, const struct rw_dataset *dataset, const double *scores,
                    double *value);

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from rankwood._synth import synth
     from rankwood._train import train
     from rankwood._training import PositionBias, Round
+    from rankwood._tuning import Tuned, tune
     from rankwood._workers import Carrier, Ranks, Workers, ranks, workers
     from rankwood.migrate import from_catboost, from_lightgbm, from_xgboost
     from rankwood.sklearn import Ranker, scorer
@@ -119,6 +120,7 @@ __all__ = [
     "Selected",
     "SelectedDifference",
     "SelectedRow",
+    "Tuned",
     "UnsupportedError",
     "WorkerError",
     "Workers",
@@ -141,6 +143,7 @@ __all__ = [
     "select",
     "synth",
     "train",
+    "tune",
     "workers",
 ]
 
@@ -158,6 +161,7 @@ _LATER = {
     "_synth": "synth",
     "_train": "train",
     "_training": "PositionBias Round",
+    "_tuning": "Tuned tune",
     "migrate": "from_catboost from_lightgbm from_xgboost",
     "sklearn": "Ranker scorer",
 }

@@ -378,10 +378,14 @@ def _compare_two(settings: Any, dataset: Any, a: Any, b: Any, like: str | None) 
     with _measured_like(settings, like) as how:
         status = lib.rw_compare(context(), how, dataset, a, b, ffi.NULL, out)
     c = made(status, out, lib.rw_free)
-    one = c.all
+    return comparison_of(c.all, text(c.metric), text(c.conventions), bool(c.lower_is_better), c.n_samples)
+
+
+def comparison_of(one: Any, metric: str, conventions: str, lower_is_better: bool, n_samples: int) -> Comparison:
+    """Converts a struct rw_compared."""
     return Comparison(
-        text(c.metric), one.mean_a, one.mean_b, one.difference, one.low, one.high, one.p, one.n_wins, one.n_ties,
-        one.n_losses, text(c.conventions), one.n_queries, bool(c.lower_is_better), c.n_samples,
+        metric, one.mean_a, one.mean_b, one.difference, one.low, one.high, one.p, one.n_wins, one.n_ties,
+        one.n_losses, conventions, one.n_queries, lower_is_better, n_samples,
     )  # fmt: skip
 
 

@@ -1,0 +1,255 @@
+"""Tuning: a search for parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rankwood import _workers
+from rankwood._core import (
+    ParameterError,
+    ParameterTypeError,
+    UnsupportedError,
+    context,
+    ffi,
+    lib,
+    logger,
+    string_of,
+    text,
+    whole,
+)
+from rankwood._dataset import Dataset, need_labels
+from rankwood._evaluate import Comparison, comparison_of
+from rankwood._model import Model
+from rankwood._params import as_mapping, as_text, need_device, number_or_text
+from rankwood._selection import _refuse_functions
+from rankwood._training import Training, named_params, on_error
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """Result of :func:`tune`.
+
+    Attributes
+    ----------
+    model : Model
+        Model trained with ``params``: on the training set, or without a validation set on all data.
+    params : dict
+        The caller's parameters with the chosen values, the number of trees as ``rounds``, and ``early_stop`` 0. Train
+        with them: ``rankwood.train(tuned.params, data)``.
+    trials : list[dict]
+        A dictionary per trial, in the order of their numbers. ``number`` is from 0; trial 0 has the caller's
+        parameters. ``params`` has the values of the searched parameters, and ``seed`` that of the trial. ``whole`` is
+        True if the trial trained until early stopping; others were dropped before. ``trees`` is the best number of
+        trees, ``leaves`` their maximum number of leaves in all, and ``mean`` the metric with these trees.
+        ``difference`` is ``mean`` minus that of the best whole trial, ``error`` its standard error, and ``level`` is
+        True if the trial is worse by at most this error. ``failure`` is the message of a failed trial, else None.
+    chosen : int
+        Number of the chosen trial.
+    estimate : Comparison
+        The tuned parameters (b) compared with the caller's (a), on queries that did not choose them. Each half of the
+        queries is measured with the setting that the other half chose.
+    metric : str
+        Name of the metric, such as ``"ndcg@10"``. Ties count as the mean over all orders.
+
+    Examples
+    --------
+    >>> tuned = rankwood.tune({"rounds": 20}, data, valid, trials=3)
+    >>> len(tuned.trials), tuned.trials[0]["seed"]
+    (3, 1)
+    """
+
+    model: Model
+    params: dict[str, Any]
+    trials: list[dict[str, Any]]
+    chosen: int
+    estimate: Comparison
+    metric: str
+
+    def __repr__(self) -> str:
+        return (
+            f"Tuned(trial {self.chosen} of {len(self.trials)}; {self.metric}: {self.estimate.mean_b:.5f}, "
+            f"{self.estimate.difference:+.5f})"
+        )
+
+
+def tune(
+    params: Mapping[str, Any] | None,
+    train_set: Dataset,
+    valid: Dataset | None = None,
+    *,
+    folds: int | None = None,
+    trials: int | None = None,
+    time: float | str | None = None,
+    space: Mapping[str, Any] | None = None,
+    strict: bool = False,
+) -> Tuned:
+    """Search for parameters that improve a metric, and train a model with them.
+
+    Trials train for few rounds first, and only the best third trains for longer. The result depends only on the data,
+    the parameters, ``space`` and ``trials``, not on the machine. Trial 0 has the given parameters, and keeps its place
+    unless another trial is better by more than one standard error.
+
+    Parameters
+    ----------
+    params : dict or None
+        Parameters as in :func:`rankwood.train`, without functions and with one ``metric`` that has a value for each
+        query. Parameters that are set are not searched. ``seed`` draws the trials, folds and halves.
+    train_set : Dataset
+        Documents with labels and queries.
+    valid : Dataset or None, default None
+        Validation set. It stops training early and measures the trials.
+    folds : int or None, default None
+        Without ``valid``: number of folds by query, 2 to 1000; None: 5.
+    trials : int or None, default None
+        Number of trials with trial 0, 1 or more.
+    time : float, str or None, default None
+        In place of ``trials``: search for at least this time, in seconds or as ``"30s"``, ``"10m"`` or ``"2h"``, up to
+        the end of a stage. ``trials=len(tuned.trials)`` repeats the search.
+    space : dict or None, default None
+        Parameters to search: a tuple ``(least, most)`` or ``(least, most, "log")``, or a list of values. None: the
+        default space.
+    strict : bool, default False
+        Raise a :class:`ParameterError` for a parameter without effect; otherwise it is not reported.
+
+    Returns
+    -------
+    Tuned
+        Model, parameters, trials and an estimate.
+
+    Raises
+    ------
+    ParameterError
+        A parameter or argument is invalid, a parameter is a function, or one is both set and searched.
+    DataError
+        A set has no labels or too few queries, or the given parameters cannot be trained.
+    OutOfMemoryError
+        The device has too little memory.
+    UnsupportedError
+        There are several workers, or the device is missing.
+    KeyboardInterrupt
+        Ctrl-C, within a second.
+
+    Examples
+    --------
+    >>> space = {"leaves": (4, 16, "log"), "rate": (0.05, 0.3), "objective": ["lambdarank", "xendcg"]}
+    >>> tuned = rankwood.tune({"rounds": 20}, data, valid, trials=4, space=space)
+    >>> list(tuned.trials[1]["params"])
+    ['leaves', 'rate', 'objective']
+    >>> again = rankwood.train(tuned.params, data, valid=valid)
+    >>> again.to_bytes() == tuned.model.to_bytes()
+    True
+    """
+    given = as_mapping(params)
+    need_device(given)
+    for name, one in {"train_set": train_set, **({} if valid is None else {"valid": valid})}.items():
+        need_labels(one, name)
+    if _workers.count() > 1:
+        raise UnsupportedError(f"tune needs a single worker; there are {_workers.count()}")
+    if (trials is None) == (time is None):
+        raise ParameterError("expected either trials or time")
+    if valid is not None and folds is not None:
+        raise ParameterError("both valid and folds are given; expected one of them")
+    given = train_set._with_own(given)
+    _refuse_functions(given, "tune accepts names only")
+    options = ffi.new("struct rw_tune_options *")
+    options.n_trials = 0 if trials is None else whole(trials, "trials", 1, 1000000)
+    options.seconds = 0.0 if time is None else _seconds(time)
+    options.n_folds = 0 if valid is not None else 5 if folds is None else whole(folds, "folds", 2, 1000)
+    space_text = None if space is None else ffi.new("char[]", _space_text(space).encode())
+    options.space = ffi.NULL if space_text is None else space_text
+    training = Training([train_set], ["train"], ())
+    handle = ffi.new_handle(training)
+    options.user, options.on_trial = handle, lib._rw_on_tune
+    out = ffi.new("struct rw_tuned **")
+    with named_params(given, strict or None, train_set.feature_names) as c:
+        values = train_set._with_values()
+        names = train_set.feature_names
+        measured = ffi.NULL
+        if valid is not None:
+            measured = (
+                valid._with_values() if names is None else valid._with_values_as(names, range(len(names)), len(names))
+            )
+        status = lib.rw_tune(context(), c.c, values, measured, options, out)
+        if training.is_over() and status == lib.RW_OK:
+            lib.rw_free(out[0])
+            status = lib.RW_ERR_INTERRUPTED
+            out[0] = ffi.NULL
+        return _tuned(training.result(status, out, lib.rw_free), given, train_set)
+
+
+def _seconds(time: Any) -> float:
+    every = ffi.new("struct rw_checkpoints *")
+    if isinstance(time, str):
+        lib.rw_checkpoints_set_every(context(), every, time.encode())
+        time = every.every_seconds or time
+    if isinstance(time, bool) or not isinstance(time, (int, float)) or not 0 < time < float("inf"):
+        raise ParameterError(f"time is {time!r}; expected seconds above 0, or a text such as '30s', '10m' or '2h'")
+    return float(time)
+
+
+def _space_text(space: Any) -> str:
+    """Formats a space for the library, a parameter per line."""
+    if not isinstance(space, Mapping):
+        raise ParameterTypeError(f"space is a {type(space).__name__}; expected a dictionary")
+    lines = []
+    for name, values in space.items():
+        if not isinstance(values, (tuple, list)) or not values or not isinstance(name, str) or len(name.split()) != 1:
+            raise ParameterError(f"space[{name!r}] is {values!r}; expected a tuple (least, most) or a list of values")
+        between = " " if isinstance(values, tuple) else "|"
+        texts = [as_text(one) for one in values]
+        if any(not one or len(one.split()) != 1 or "|" in one or "#" in one for one in texts):
+            raise ParameterError(f"space[{name!r}] is {values!r}; expected numbers or words")
+        lines.append(f"{name.replace('_', '-')} {between.join(texts)}")
+    return "\n".join(lines)
+
+
+def _python_name(name: Any) -> str:
+    return text(name).replace("-", "_")
+
+
+def _trial(c: Any, trial: Any) -> dict[str, Any]:
+    values = {_python_name(c.names[k]): number_or_text(text(trial.values[k])) for k in range(c.n_names)}
+    return {
+        "number": trial.number,
+        "params": values,
+        "seed": trial.seed,
+        "whole": bool(trial.is_whole),
+        "trees": trial.rounds,
+        "leaves": trial.leaves,
+        "mean": trial.mean,
+        "difference": trial.difference,
+        "error": trial.error,
+        "level": bool(trial.is_level),
+        "failure": string_of(trial.failure),
+    }
+
+
+def _tuned(c: Any, given: dict[str, Any], train_set: Dataset) -> Tuned:
+    params = {name.replace("-", "_"): value for name, value in given.items()}
+    changed = [text(c.names[k]) for k in range(c.n_names)] if c.chosen > 0 else []
+    for name in [*changed, "seed", "rounds", "early-stop"]:
+        params[name.replace("-", "_")] = number_or_text(text(lib.rw_params_get(c.params, name.encode())))
+    estimate = comparison_of(c.estimate, text(c.metric), text(c.conventions), False, c.n_samples)
+    model = Model(ffi.gc(c.model, lib.rw_model_free))
+    c.model = ffi.NULL  # `model` owns it now
+    if train_set.feature_names is not None:
+        model.feature_names = list(train_set.feature_names)
+    trials = [_trial(c, c.trials[i]) for i in range(c.n_trials)]
+    return Tuned(model, params, trials, c.chosen, estimate, text(c.metric))
+
+
+@ffi.def_extern(error=1, onerror=on_error)
+def _rw_on_tune(user: Any, trial: Any) -> int:
+    training: Training = ffi.from_handle(user)
+    training.guard(lambda: _told(trial))
+    return int(training.is_over())
+
+
+def _told(trial: Any) -> None:
+    if trial.failure != ffi.NULL:
+        logger.info("trial %d failed: %s", trial.number, text(trial.failure))
+    else:
+        logger.info("trial %d: %d trees, %.5f%s", trial.number, trial.rounds, trial.mean,
+                    "" if trial.is_whole else ", so far")  # fmt: skip
