@@ -1085,8 +1085,8 @@ struct rw_tune_trial {
     /* 1: trained until early stopping or all rounds, so that it could be chosen; 0: dropped after a
      * shorter training */
     int is_whole;
-    int rounds;   /* number of trees with the best mean; 0 if the trial failed */
-    double leaves; /* `rounds` times the maximum number of leaves per tree */
+    int rounds;    /* number of rounds with the best mean; 0 if the trial failed */
+    double leaves; /* `rounds` times `bags` times the maximum number of leaves per tree */
     double mean;  /* metric after `rounds`; NaN if the trial failed */
     /* mean minus that of the best whole trial, and the standard error of the difference, paired by
      * query; NaN for trials that are not whole */
@@ -1116,12 +1116,12 @@ struct rw_tuned {
     /* [n_trials] all finished trials; those of an unfinished bracket are left out */
     const struct rw_tune_trial *trials;
     /* Tuned parameters (b) compared with the caller's (a), on queries that did not choose them. Each
-     * half of the queries is measured with the setting and the number of trees that the other half
+     * half of the queries is measured with the setting and the number of rounds that the other half
      * chose. */
     struct rw_compared estimate;
     int n_samples; /* of the estimate's interval */
     int is_interrupted; /* 1: the caller ended the search; there is no model */
-    /* The chosen parameters. `rounds` is the best number of trees, and `early-stop` is 0. */
+    /* The chosen parameters. `rounds` is the best number of rounds, and `early-stop` is 0. */
     struct rw_params *params;
     struct rw_model *model; /* trained with `params`; NULL if not wanted or interrupted */
 };
@@ -1139,7 +1139,7 @@ struct rw_tuned {
  * given with a probability of 1/2, because the defaults suit most data.
  *
  * Ties count as the mean over all orders, whatever `ties` is. With folds, a query's value comes
- * from the model that was trained without it, and the number of trees is the best one for all folds
+ * from the model that was trained without it, and the number of rounds is the best one for all folds
  * together. Among whole trials, those that are worse than the best by at most one standard error of
  * the difference, paired by query, are level. Trial 0 is chosen if it is level. Otherwise it is the
  * level trial with the fewest leaves, and of equal ones the first. The estimate repeats all

@@ -36,13 +36,13 @@ class Tuned:
     model : Model
         Model trained with ``params``: on the training set, or without a validation set on all data.
     params : dict
-        The caller's parameters with the chosen values, the number of trees as ``rounds``, and ``early_stop`` 0. Train
+        The caller's parameters with the chosen values, the best number of ``rounds``, and ``early_stop`` 0. Train
         with them: ``rankwood.train(tuned.params, data)``.
     trials : list[dict]
         A dictionary per trial, in the order of their numbers. ``number`` is from 0; trial 0 has the caller's
         parameters. ``params`` has the values of the searched parameters, and ``seed`` that of the trial. ``whole`` is
-        True if the trial trained until early stopping; others were dropped before. ``trees`` is the best number of
-        trees, ``leaves`` their maximum number of leaves in all, and ``mean`` the metric with these trees.
+        True if the trial trained until early stopping; others were dropped before. ``rounds`` is the best number
+        of rounds, ``leaves`` the maximum number of leaves of all their trees, and ``mean`` the metric with them.
         ``difference`` is ``mean`` minus that of the best whole trial, ``error`` its standard error, and ``level`` is
         True if the trial is worse by at most this error. ``failure`` is the message of a failed trial, else None.
     chosen : int
@@ -216,7 +216,7 @@ def _trial(c: Any, trial: Any) -> dict[str, Any]:
         "params": values,
         "seed": trial.seed,
         "whole": bool(trial.is_whole),
-        "trees": trial.rounds,
+        "rounds": trial.rounds,
         "leaves": trial.leaves,
         "mean": trial.mean,
         "difference": trial.difference,
@@ -251,5 +251,5 @@ def _told(trial: Any) -> None:
     if trial.failure != ffi.NULL:
         logger.info("trial %d failed: %s", trial.number, text(trial.failure))
     else:
-        logger.info("trial %d: %d trees, %.5f%s", trial.number, trial.rounds, trial.mean,
+        logger.info("trial %d: %d rounds, %.5f%s", trial.number, trial.rounds, trial.mean,
                     "" if trial.is_whole else ", so far")  # fmt: skip

@@ -47,7 +47,7 @@ static int print_trial(void *user, const struct rw_tune_trial *trial)
     if (trial->failure)
         rw_msg_line("trial %d failed: %s", trial->number, trial->failure);
     else
-        rw_msg_line("trial %d: %d trees, %s %s%s", trial->number, trial->rounds,
+        rw_msg_line("trial %d: %d rounds, %s %s%s", trial->number, trial->rounds,
                     rw_params_get(cli->params, "metric"), rw_figure(trial->mean),
                     trial->is_whole ? "" : ", so far");
     return rw_interrupted() != 0;
@@ -64,11 +64,12 @@ static json_t *rows_json(const struct rw_tuned *tuned)
         for (int k = 0; k < tuned->n_names; k++)
             json_object_set_new(row, tuned->names[k],
                                 rw_result_param(tuned->names[k], trial->values[k]));
-        rw_result_set(row,
-                      "whole:b trees:i total_leaves:n mean:n difference:n error:n level:b chosen:b "
-                      "failure:s",
-                      trial->is_whole, trial->rounds, trial->leaves, trial->mean, trial->difference,
-                      trial->error, trial->is_level, i == tuned->chosen, trial->failure);
+        rw_result_set(
+            row,
+            "whole:b rounds:i total_leaves:n mean:n difference:n error:n level:b chosen:b "
+            "failure:s",
+            trial->is_whole, trial->rounds, trial->leaves, trial->mean, trial->difference,
+            trial->error, trial->is_level, i == tuned->chosen, trial->failure);
     }
     return rows;
 }
@@ -97,14 +98,14 @@ static void print(struct rw_cli *cli, const struct rw_tuned *tuned)
     }
     rw_result_rows(
         NULL, rows,
-        rw_text("trial;-seed;whole;trees;total_leaves=leaves=%%.0f;mean=%s;difference==+;"
+        rw_text("trial;-seed;whole;rounds;total_leaves=all leaves=%%.0f;mean=%s;difference==+;"
                 "error;-level;chosen%s;-failure",
                 tuned->metric, columns));
     for (int i = 0; i < tuned->n_trials; i++) {
         if (tuned->trials[i].failure)
             rw_result_line("trial %d failed: %s", i, tuned->trials[i].failure);
     }
-    rw_result_line("chosen: trial %d, %d trees:%s", chosen->number, chosen->rounds, settings);
+    rw_result_line("chosen: trial %d, %d rounds:%s", chosen->number, chosen->rounds, settings);
     rw_result_line(
         "estimate: %s %.6f with tuned parameters, %.6f with the given ones: %+.6f (%+.6f to "
         "%+.6f), %u queries\n"
@@ -113,8 +114,8 @@ static void print(struct rw_cli *cli, const struct rw_tuned *tuned)
         tuned->metric, to->mean_b, to->mean_a, to->difference, to->low, to->high, to->n_queries,
         tuned->n_samples);
     rw_result_line(
-        "whole: trained until early stopping, other trials were dropped before; leaves: of all "
-        "trees\n"
+        "whole: trained until early stopping, other trials were dropped before; all leaves: of "
+        "all trees together\n"
         "difference: from the best whole trial; error: its standard error, paired by query\n"
         "chosen: of the trials within one error of the best, trial 0, or the one with the fewest "
         "leaves\n"

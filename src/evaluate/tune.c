@@ -39,7 +39,7 @@ struct trial {
     struct rw_params *used;   /* the same with `auto` resolved for the whole training set */
     double leaves;            /* maximum per tree */
     uint8_t is_alive[N_SUBSETS], is_whole[N_SUBSETS];
-    int rounds[N_SUBSETS]; /* best number of trees */
+    int rounds[N_SUBSETS]; /* best number of rounds */
     double mean[N_SUBSETS];
     float *value[N_SUBSETS]; /* [n] values of all queries after these rounds */
     int status;              /* of the last training */

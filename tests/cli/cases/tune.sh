@@ -24,7 +24,7 @@ leaves 3 6 log
 objective lambdarank|xendcg
 END
 "$RANKWOOD" tune train.txt --valid valid.txt $fit --l2 30 --space space --trials 3 --format csv --quiet >csv
-cut -d, -f1,10,11 csv
+cut -d, -f1-4 csv
 "$RANKWOOD" tune train.txt --valid valid.txt $fit --space space --trials 3 --json --quiet >json
 say JSON grep -q '"mean_given"' json
 # The time ends it, and the number of trials repeats it.
