@@ -36,6 +36,8 @@ static void setup(void)
     set(params, "early-stop", "8");
     set(params, "device", "cpu");
     set(params, "l2", "30");
+    set(params, "split", "mart");
+    set(params, "sample-features", "1");
     how = (struct rw_tune_options){.n_trials = N_TRIALS, .space = SPACE};
     cr_assert_eq(rw_folds(scratch_ctx, N_QUERIES, 2, 1, half), RW_OK);
 }
@@ -106,8 +108,6 @@ static void train_plain(struct plain *trial, const struct rw_tuned *tuned,
         set(own, tuned->names[i], of->values[i]);
     trial->rate = atof(rw_params_get(own, "rate"));
     trial->leaves = atof(rw_params_get(own, "leaves"));
-    set(own, "split", "mart"); /* what `auto` chooses for the whole set */
-    set(own, "sample-features", "1");
     for (int f = 0; f < (fold_of ? N_FOLDS : 1); f++) {
         struct rw_dataset *on = train, *by = valid;
         uint8_t keep[2][N_QUERIES];
@@ -461,12 +461,12 @@ Test(tune, searches_no_parameter_that_is_set)
     how.space = NULL;
     how.n_trials = 2;
     struct rw_tuned *tuned = tuned_by(valid);
-    cr_assert_eq(tuned->n_names, 8); /* l2 is set */
+    cr_assert_eq(tuned->n_names, 6); /* l2, split and sample-features are set */
     rw_free(tuned);
     set(params, "delta", "map"); /* xendcg would ignore it */
     set(params, "leaves", "4");
     tuned = tuned_by(valid);
-    cr_assert_eq(tuned->n_names, 7);
+    cr_assert_eq(tuned->n_names, 5);
     cr_assert_str_eq(tuned->names[2], "objective");
     for (int i = 0; i < tuned->n_trials; i++)
         cr_assert(strcmp(tuned->trials[i].values[2], "xendcg") != 0);
