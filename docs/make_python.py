@@ -29,8 +29,8 @@ SECTIONS: list[tuple[str, str, str]] = [
     ("Dask and Spark", "Modules `rankwood.dask` and `rankwood.spark` need the extras of the same names.",
      "dask.Dataset dask.train dask.Ranker spark.train"),
     ("Results", "Functions return instances of these classes, and callbacks get a `Round`.",
-     "Evaluation Measured Comparison Compared Comparisons Audit AuditRow Explanation Permuted Calibration Pruned "
-     "PrunedRow CrossValidation Fold Selected SelectedRow SelectedDifference Tuned PositionBias Round DataCheck "
+     "Evaluation Measured Comparison Compared Comparisons Audit AuditRow Explanation Permuted Spread Calibration "
+     "Pruned PrunedRow CrossValidation Fold Selected SelectedRow SelectedDifference Tuned PositionBias Round DataCheck "
      "FeatureCheck Finding"),
     ("Errors", "Rankwood's own errors are `RankwoodError` and the builtin exception that fits them. A missing optional "
      "package is an `ImportError`, and Ctrl-C a `KeyboardInterrupt`.",

@@ -191,6 +191,13 @@ RW_API void rw_free(void *result);
  * RW_ERR_DATA: the data does not fit the model (rw_model_check_data). */
 RW_API int rw_predict(struct rw_ctx *ctx, const struct rw_model *model,
                       const struct rw_dataset *dataset, int n_trees, double *scores);
+/* Scores a data set with each bag of a model alone (parameter `bags`). A bag's scores are those of
+ * an independent training with the bag's seed, apart from rounding; their mean over the bags is the
+ * score of the model. scores: [rw_model_n_bags][n_docs], written. RW_ERR_ARGUMENT: the model has
+ * one bag, or an earlier training of it had another number of bags. Other errors are those of
+ * rw_predict. */
+RW_API int rw_predict_bags(struct rw_ctx *ctx, const struct rw_model *model,
+                           const struct rw_dataset *dataset, double *scores);
 
 /* ---- looking inside: data, parameters, metrics, selection ----
  *
@@ -1557,6 +1564,8 @@ struct rw_model_info {
     uint32_t width;
 };
 RW_API struct rw_model_info rw_model_info(const struct rw_model *model);
+/* Returns the number of trees per round of the last training (parameter `bags`). */
+RW_API int rw_model_n_bags(const struct rw_model *model);
 /* Returns the name of the i-th metric measured in training, such as "valid1 ndcg@10", and its value
  * for the trees of the model: that of the best round, or of the last one. NULL past the end. */
 RW_API const char *rw_model_metric_at(const struct rw_model *model, int i, double *value);
@@ -1603,7 +1612,7 @@ struct rw_categorical {
 /* Returns the vocabulary of a categorical feature. i: in [0, n_categorical). */
 RW_API struct rw_categorical rw_model_categorical(const struct rw_model *model, uint32_t i);
 /* Prints a tree as indented text, or with `dot` in the DOT language. tree: in [0, n_trees). The
- * output numbers the tree by its round, which is tree + 1. RW_ERR_ARGUMENT: no such tree.
+ * output numbers the trees from 1. RW_ERR_ARGUMENT: no such tree.
  * RW_ERR_IO, RW_ERR_MACHINE: writing failed. */
 RW_API int rw_model_show(struct rw_ctx *ctx, const struct rw_model *model, int tree, int dot,
                          FILE *out);

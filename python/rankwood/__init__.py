@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         evaluate,
         evaluate_runs,
     )
-    from rankwood._explain import Explanation, Permuted
+    from rankwood._explain import Explanation, Permuted, Spread
     from rankwood._model import Calibration, Model, Pruned, PrunedRow
     from rankwood._selection import (
         CrossValidation,
@@ -120,6 +120,7 @@ __all__ = [
     "Selected",
     "SelectedDifference",
     "SelectedRow",
+    "Spread",
     "Tuned",
     "UnsupportedError",
     "WorkerError",
@@ -154,7 +155,7 @@ _LATER = {
     "_dataset": "Dataset",
     "_evaluate": "Audit AuditRow Compared Comparison Comparisons Evaluation Measured audit compare compare_all "
     "compare_runs evaluate evaluate_runs",
-    "_explain": "Explanation Permuted",
+    "_explain": "Explanation Permuted Spread",
     "_model": "Calibration Model Pruned PrunedRow",
     "_workers": "Carrier Ranks Workers ranks workers",
     "_selection": "CrossValidation Fold Selected SelectedDifference SelectedRow cv select",

@@ -137,6 +137,57 @@ def feature_values(model: Scorer, data: Dataset, features: Sequence[int]) -> npt
     return data._in_caller_order(np.ascontiguousarray(out.T))
 
 
+# ------------------------------------------------------------------ bags
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How much the bags of a model disagree about each document.
+
+    It shows what varies in training, and not the probability that a score or rank is wrong.
+
+    Attributes
+    ----------
+    std : array of float64, shape (n_docs,)
+        Standard deviation of the document's score over the bags, with ``n_bags - 1`` in the denominator, in units of
+        the model's scores. Before, each bag's mean score of the query is subtracted, since it does not change ranks.
+    rank_low : array of int64, shape (n_docs,)
+        Best rank of the document in its query over the bags, from 1. Equal scores are ranked in the order of the data.
+    rank_high : array of int64, shape (n_docs,)
+        Worst rank of the document over the bags.
+
+    Examples
+    --------
+    >>> bags = rankwood.train({"bags": 4, "rounds": 20, "sample_queries": 0.7}, data)
+    >>> spread = bags.spread(valid)
+    >>> uncertain = np.argsort(spread.rank_low - spread.rank_high)[:10]  # widest intervals first
+    """
+
+    std: Floats
+    rank_low: npt.NDArray[np.int64]
+    rank_high: npt.NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        mean = self.std.mean() if len(self.std) else 0.0
+        return f"Spread({len(self.std)} documents, mean standard deviation {mean:.5g})"
+
+
+def spread(model: Scorer, data: Dataset) -> Spread:
+    """Implements Model.spread."""
+    values = model._values_of(data)
+    scores = np.empty((model.n_bags, data.n_docs))
+    check(lib.rw_predict_bags(context(), model._c, values, pointer(scores)))
+    offset = data.query_offsets.astype(np.int64)
+    size = np.diff(offset)
+    query = np.repeat(np.arange(len(size)), size)
+    rank = np.empty(scores.shape, np.int64)
+    for own, rank_of in zip(scores, rank, strict=True):
+        rank_of[np.lexsort((-own, query))] = np.arange(len(own)) - offset[query] + 1
+        own -= (np.bincount(query, own, len(size)) / np.maximum(size, 1))[query]
+    each = scores.std(axis=0, ddof=1), rank.min(axis=0), rank.max(axis=0)
+    return Spread(*(data._in_caller_order(one) for one in each))
+
+
 # ------------------------------------------------------------------ permutations
 
 

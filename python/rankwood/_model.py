@@ -31,7 +31,7 @@ from rankwood._core import (
     whole,
 )
 from rankwood._dataset import Dataset, need_labels
-from rankwood._explain import Explanation, Permuted
+from rankwood._explain import Explanation, Permuted, Spread
 from rankwood._handles import check_apart
 from rankwood._params import Params, as_mapping, need_device
 from rankwood._scoring import Scorer
@@ -656,7 +656,7 @@ class Model(Scorer):
             The documents; labels and queries are not needed. If the model has feature names, columns of a data frame
             are found by name, in any order. A column ``"qid"`` is ignored, unless the model has a feature of that name.
         n_trees : int or None, default None
-            Use the first ``n_trees`` trees only.
+            Use the first ``n_trees`` trees only. With ``bags``, a multiple of ``n_bags``.
         device : str, default "cpu"
             ``"cpu"``, ``"cuda"``, ``"cuda:N"`` or ``"auto"``. It applies to data sets; arrays are scored on the CPU.
         missing : float, default NaN
@@ -771,6 +771,40 @@ class Model(Scorer):
             for knots in (c.score, c.probability)
         )
         return Calibration(text(c.method), c.relevant, c.slope, c.intercept, scores, probabilities)
+
+    def spread(self, data: Dataset) -> Spread:
+        """Measure how much scores and ranks differ between the bags of the model.
+
+        Each bag of a training with ``bags`` above 1 is a complete model of its own. Where the bags disagree, another
+        seed would change the ranking. The spread shows what varies in training; it is not the probability that a
+        ranking is wrong. All bags have learned from the same documents, so they share the errors of these.
+
+        Parameters
+        ----------
+        data : Dataset
+            The documents with their queries; labels are not needed.
+
+        Returns
+        -------
+        Spread
+            For each document, in the order of the data: the standard deviation of its score over the bags, and its
+            best and worst rank.
+
+        Raises
+        ------
+        ParameterError
+            The model has one bag, or was continued from a model with another number of bags.
+        DataError
+            The data lacks a feature of the model.
+
+        Examples
+        --------
+        >>> bags = rankwood.train({"bags": 4, "rounds": 20, "sample_queries": 0.7}, data)
+        >>> spread = bags.spread(valid)
+        >>> bool(np.all(spread.rank_low <= spread.rank_high))
+        True
+        """
+        return _explain.spread(self, data)
 
     # ---- explanations ----
 

@@ -112,6 +112,11 @@ class Scorer:
         return int(lib.rw_model_n_trees(self._c))
 
     @property
+    def n_bags(self) -> int:
+        """Number of trees per round of the last training: the parameter ``bags``, or 1."""
+        return int(lib.rw_model_n_bags(self._c))
+
+    @property
     def params(self) -> dict[str, int | float | str]:
         """Parameters that shaped the trees, with numbers in place of ``"auto"``."""
         run = lib.rw_model_run(self._c, self._info.n_runs - 1)

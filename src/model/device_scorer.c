@@ -81,6 +81,42 @@ int rw_predict(struct rw_ctx *ctx, const struct rw_model *model, const struct rw
     return status;
 }
 
+int rw_predict_bags(struct rw_ctx *ctx, const struct rw_model *model,
+                    const struct rw_dataset *dataset, double *scores)
+{
+    RW_DEFAULT_FPENV;
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
+    const int32_t n_bags = rw_model_bags(&model->params);
+    uint8_t *keep;
+    if (n_bags == 1)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "the model has one bag, which shows no spread\nhint: train with bags=4");
+    for (int32_t k = 0; k < model->n_earlier; k++) {
+        const int32_t n = rw_model_bags(&model->earlier[k].params);
+        if (n != n_bags)
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "training %d of the model has bags %d and the last one has %d, so it "
+                           "cannot be scored bag by bag",
+                           k + 1, n, n_bags);
+    }
+    if (model->n_trees % n_bags != 0)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "the model has %d trees, which are not whole rounds of %d bags",
+                       model->n_trees, n_bags);
+    RW_TRY(RW_ARENA_NEW(ctx, &arena, keep, (size_t)model->n_trees));
+    for (int32_t bag = 0; bag < n_bags; bag++) {
+        struct rw_model own;
+        double *to = scores + (size_t)bag * dataset->n_docs;
+        for (int32_t t = 0; t < model->n_trees; t++)
+            keep[t] = t % n_bags == bag; /* all trainings have whole rounds */
+        RW_TRY(rw_model_some(ctx, model, keep, &arena, &own));
+        RW_TRY(rw_predict(ctx, &own, dataset, 0, to));
+        for (uint32_t doc = 0; doc < dataset->n_docs; doc++)
+            to[doc] *= n_bags;
+    }
+    return RW_OK;
+}
+
 /* ---- a device ---- */
 
 /* Opens a device by its name, such as cuda:1. *out is NULL for "cpu". */

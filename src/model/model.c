@@ -61,7 +61,7 @@ int32_t rw_model_bags(const struct rw_model_params *params)
 {
     const struct rw_run_param *bags = rw_model_params_find(params, "bags");
     const int n = bags ? atoi(bags->value) : 1; /* a model's file may hold any text */
-    return n < 1 ? 1 : n;
+    return n < 1 || n > RW_MAX_BAGS ? 1 : n;
 }
 
 int32_t rw_model_round_end(const struct rw_model *model, int32_t t)
@@ -218,6 +218,11 @@ int rw_model_check(struct rw_ctx *ctx, const struct rw_model *model)
 int rw_model_n_trees(const struct rw_model *model)
 {
     return model->n_trees;
+}
+
+int rw_model_n_bags(const struct rw_model *model)
+{
+    return rw_model_bags(&model->params);
 }
 
 float rw_model_absent(const struct rw_model *model)

@@ -213,7 +213,9 @@ int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8
 
 /* Returns the number of trees of the last training. */
 int32_t rw_model_last_trees(const struct rw_model *model);
-/* Returns the number of trees that a training with these parameters grew in a round. */
+enum { RW_MAX_BAGS = 64 };
+/* Returns the number of trees that a training with these parameters grew in a round: 1 to
+ * RW_MAX_BAGS. */
 int32_t rw_model_bags(const struct rw_model_params *params);
 /* Returns the end of the round of tree t: the number of the next round's first tree. t: in [0,
  * n_trees). */

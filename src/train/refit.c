@@ -355,7 +355,7 @@ static int take_bags(struct refit *r, const struct rw_model_params *was, int32_t
 {
     const uint32_t n_docs = r->in.set[0]->n_docs;
     const int n = rw_model_bags(was);
-    if (n < 1 || n > RW_MAX_BAGS || n_trees % n != 0)
+    if (n_trees % n != 0)
         return rw_fail(r->ctx, RW_ERR_DATA,
                        "the model to refit has %d trees, which are not whole rounds of %d bags",
                        n_trees, n);

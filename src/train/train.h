@@ -394,7 +394,6 @@ void rw_resident_release(struct rw_resident *r);
 
 /* ---- bags (bags.c) ---- */
 
-enum { RW_MAX_BAGS = 64 };
 
 /* The engines of a training, one for each bag. Only the first one has validation sets. */
 struct rw_bags {
