@@ -174,8 +174,11 @@ def train(
     if names is not None:  # the file has only names of features in use
         model.feature_names = list(names)
     trees = f"{model.n_trees} {'tree' if model.n_trees == 1 else 'trees'}"
-    best = f" (kept round: {model.best_round} of {training.n_rounds})" if model.best_round else ""
-    training.progress.end(f"{trees}{best}")
+    n_bags, last = model.n_bags, lib.rw_model_run(model._c, model._info.n_runs - 1).n_trees
+    rounds = [f"{last // n_bags} {'round' if last == n_bags else 'rounds'} of {n_bags} bags"] if n_bags > 1 else []
+    if model.best_round:
+        rounds.append(f"kept round: {model.best_round} of {training.n_rounds}")
+    training.progress.end(f"{trees} ({'; '.join(rounds)})" if rounds else trees)
     if training.interrupted:
         logger.warning("interrupted: the model is the best so far, with %d trees", model.n_trees)
     return model

@@ -58,6 +58,8 @@ static void print(const struct rw_cli *cli, const struct rw_feature_use *uses, i
     }
     rw_result_line("trees       %d\nleaves      %lld\nsplits      %lld\nfeatures    %d in use",
                    n_trees, n_leaves, n_splits, n);
+    if (rw_model_n_bags(model) > 1)
+        rw_result_line("bags        %d, trees per round", rw_model_n_bags(model));
     if (info.best_round > 0)
         rw_result_line("best round  %d", info.best_round);
     rw_result_line("finished    %s", info.is_finished ? "yes" : "no");

@@ -62,7 +62,9 @@ static const struct rw_option options[] = {
      "change; for GPUs, mpirun and srun see docs/how-to/several-gpus.md",
      RW_OPTION_NUMBER, .value = &n_workers, .range = {1, RW_WORKERS_MOST_THREADS},
      .former = "ranks"},
-    {"plan", NULL, "print the expected time per tree, and memory (see --format), then exit",
+    {"plan", NULL,
+     "print the expected time per tree, or per round of --bags, and memory (see --format), then "
+     "exit",
      RW_OPTION_FLAG, .value = &plan_only, .idle_with = " refit "},
     {"print-config", NULL,
      "print a --config file that trains the same model, with values for 'auto', then exit",
@@ -284,7 +286,9 @@ static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
     if (plan->far_bytes)
         add_amount(rows, "link", rw_result_real(plan->link_rate / 1e9), "GB/s",
                    "between host and device");
-    add_amount(rows, "time per tree", rw_result_real(plan->tree_ms), "ms", "expected");
+    const int has_bags = strcmp(rw_params_get(cli->params, "bags"), "1") != 0;
+    add_amount(rows, has_bags ? "time per round" : "time per tree", rw_result_real(plan->tree_ms),
+               "ms", "expected");
     for (int i = 0; i < 3 && plan->many[i].n_gpus; i++) { /* whether the GPUs are present or not */
         const struct rw_plan_many *of = &plan->many[i];
         add_amount(rows, rw_text("  on %d GPUs", of->n_gpus), rw_result_real(of->tree_ms), "ms",
@@ -710,14 +714,26 @@ static void keep_interrupted(struct rw_cli *cli)
     job.is_kept = 1;
 }
 
+/* Returns " (60 rounds of 4 bags; kept round: 60 of 90)" with the parts that a model has, or "". */
+static const char *rounds_text(const struct rw_model *model)
+{
+    const struct rw_model_info info = rw_model_info(model);
+    const int n_bags = rw_model_n_bags(model);
+    const int n = rw_model_run(model, info.n_runs - 1).n_trees / n_bags;
+    const char *bags =
+        n_bags > 1 ? rw_text("%d %s of %d bags", n, n == 1 ? "round" : "rounds", n_bags) : "";
+    const char *best =
+        info.best_round > 0 ? rw_text("kept round: %d of %d", info.best_round, job.rounds_run) : "";
+    return *bags || *best ? rw_text(" (%s%s%s)", bags, *bags && *best ? "; " : "", best) : "";
+}
+
 /* Writes the model and prints the results, on the worker that leads. end: from share_end. */
 static int finish(struct rw_cli *cli, double start, int end)
 {
-    const int n_trees = rw_model_n_trees(cli->model), n = job.rounds_run;
+    const int n_trees = rw_model_n_trees(cli->model);
     const struct rw_model_info info = rw_model_info(cli->model);
     rw_msg_line("%d %s in %.1f s%s", n_trees, n_trees == 1 ? "tree" : "trees",
-                rw_progress_clock() - start,
-                info.best_round > 0 ? rw_text(" (kept round: %d of %d)", info.best_round, n) : "");
+                rw_progress_clock() - start, rounds_text(cli->model));
     if (info.is_finished) {
         const int status = write_model(cli, output);
         if (status < 0)
