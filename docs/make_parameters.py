@@ -31,7 +31,7 @@ where meanings or units differ.
 SECTIONS = [
     ("Boosting", "objective rounds rate early-stop early-stop-delta early-stop-rule seed"),
     ("Trees", "leaves depth grow split min-docs min-hessian min-gain split-l2 l2"),
-    ("Samples", "sample-queries sample-docs sample-features sample-features-node"),
+    ("Samples and bags", "bags bag-queries sample-queries sample-docs sample-features sample-features-node"),
     ("Losses for ranking", "truncation pairs pairs-file delta sigma norm label-gain label-weights permutations decay"),
     ("Clicks", "debias position-l2 position-norm positions propensities"),
     ("Data", "label-column qid-column weight-column label-columns weights query-weights start-scores labels absent"),
@@ -52,6 +52,8 @@ TIPS = {
     "leaves": "try a quarter to four times the default. Small data needs few leaves.",
     "l2": "try 30 to 1000. Small data needs more.",
     "min-docs": "try 5 to 100. Raise it if training is far better than validation.",
+    "bags": "try 4 on small data, with `sample-queries` below 1; the model has 4 times the trees. "
+    "See [bags](../explanation/bags.md).",
     "sample-features": "lower values give faster, more varied trees.",
     "sample-queries": "use it rather than `sample-docs`: it keeps each ranking whole.",
     "truncation": "try the k of your metric, and larger.",

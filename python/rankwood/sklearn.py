@@ -130,6 +130,8 @@ class Ranker(BaseEstimator):
         categorical: Any = "",
         category_smoothing: float = 10,
         category_penalty: float = 0.7,
+        bags: int = 1,
+        bag_queries: float = 1,
         sample_queries: float = 1,
         sample_docs: float = 1,
         sample_features: float | str = "auto",
@@ -183,6 +185,8 @@ class Ranker(BaseEstimator):
         self.categorical = categorical
         self.category_smoothing = category_smoothing
         self.category_penalty = category_penalty
+        self.bags = bags
+        self.bag_queries = bag_queries
         self.sample_queries = sample_queries
         self.sample_docs = sample_docs
         self.sample_features = sample_features
@@ -341,7 +345,7 @@ class Ranker(BaseEstimator):
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         self.evals_result_ = self.model_.evals_result
-        self.best_iteration_ = self.model_.best_round or self.model_.n_trees
+        self.best_iteration_ = self.model_.best_round or self.model_.n_trees // self.model_.n_bags
         return self
 
     def predict(self, X: Any) -> Floats:
