@@ -118,6 +118,10 @@ mslr-penalty-n|m.rwb|mv.rwb|--rounds 4 --leaves 31 --min-docs 3 --split newton -
 mslr-node     |m.rwb|mv.rwb|--rounds 4 --leaves 63 --min-docs 3 --split newton --sample-features-node 0.3
 letor-node-1  |l.txt|lv.txt|--rounds 6 --grow levels --depth 4 --min-docs 3 --split mart --sample-features-node 0.001 --sample-features 0.8
 mslr-docs     |m.rwb|mv.rwb|--rounds 5 --leaves 31 --min-docs 2 --split newton --sample-docs 0.4
+mslr-bags     |m.rwb|mv.rwb|--rounds 4 --leaves 31 --bags 2 --min-docs 3 --split newton
+letor-bags    |l.txt|lv.txt|--rounds 60 --leaves 15 --bags 3 --min-docs 3 --split mart --sample-queries 0.7 --sample-features 0.6 --rate 0.3 --early-stop 4 --query-weights l.weights
+letor-bags-q  |l.txt|lv.txt|--rounds 6 --leaves 15 --bags 3 --bag-queries 0.5 --sample-queries 0.7 --min-docs 2 --split mart
+letor-bags-x  |l.txt|lv.txt|--rounds 5 --leaves 7 --bags 4 --objective xendcg --min-docs 3 --split newton --sample-docs 0.7 --start-scores l.start --valid-start-scores lv.start
 letor-docs-q  |l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 2 --split mart --sample-docs 0.7 --sample-queries 0.6 --query-weights l.weights
 letor-docs-r  |l.txt|lv.txt|--rounds 6 --leaves 31 --min-docs 2 --objective regression --metric rmse --sample-docs 0.5
 letor-docs-1  |l.txt|lv.txt|--rounds 60 --leaves 7 --min-docs 1 --objective listnet --sample-docs 0.002 --early-stop 0

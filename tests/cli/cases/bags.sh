@@ -2,7 +2,7 @@
 # --bags: messages, one model everywhere, whole rounds, and the metric of the written model.
 small_data
 gzip -d valid.txt.gz
-set -- train train.txt --valid valid.txt --leaves 7 --rate 0.3 --bags 3 --sample-queries 0.7
+set -- train train.txt --valid valid.txt --leaves 7 --rate 0.3 --bags 3 --sample-queries 0.7 --early-stop-rule best
 "$RANKWOOD" "$@" --rounds 12 --log log -o one.txt 2>talk
 sed -n 's/^\([0-9]* trees\) in [0-9.]* s/\1/p' talk
 grep -e '^bags' -e '^best-round' -e '^trees' one.txt
@@ -35,7 +35,7 @@ say 'prune keeps whole rounds' test "$((left % 3)):$((left < n))" = 0:1
 for wrong in 0 65 x -1; do
     try train train.txt --bags $wrong --quiet -o wrong.txt
 done
-try train train.txt --bags 2 --rounding nearest --quiet -o wrong.txt
+try train train.txt --bags 2 --rounding nearest --sample-features 1 --quiet -o wrong.txt
 try train train.txt --bags 2 --train-metric on --quiet -o wrong.txt
 awk '{ print NR % 10 + 1 }' train.txt >shown
 try train train.txt --bags 2 --debias additive --positions shown --quiet -o wrong.txt
