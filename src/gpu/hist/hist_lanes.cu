@@ -670,8 +670,16 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
         TRY_CUDA(add_rows(call, layout, plan, stream, &far));
         const dim3 grid((most_bins + 31) / 32, n * most_groups, call->n_nodes);
         const size_t square = (size_t)plan.n_planes * 32 * 33 * sizeof(long long);
-        TRY_CUDA(launch_after(finish[out.result.d_hess_sum != NULL][call->narrow], grid,
-                              dim3(32, 8), square, stream, plan, out, most_groups));
+        const auto kernel = finish[out.result.d_hess_sum != NULL][call->narrow];
+        if (plan.n_blocks > 0) {
+            TRY_CUDA(
+                launch_after(kernel, grid, dim3(32, 8), square, stream, plan, out, most_groups));
+            continue;
+        }
+        /* Without documents, as in a level of a symmetric tree, nothing was added. The launch
+         * before may then be the one that writes d_parent, which the kernel reads early. */
+        kernel<<<grid, dim3(32, 8), square, stream>>>(plan, out, most_groups);
+        TRY_CUDA(cudaGetLastError());
     }
     return cudaSuccess;
 }
