@@ -19,6 +19,12 @@
 
 enum { THREADS = 128, WARPS = THREADS / 32 };
 
+/* Kernels are compiled for each KIND, an enum rw_delta_kind, whose name is also a function's. */
+__device__ static constexpr bool is_of_relevance(int kind)
+{
+    return kind == RW_DELTA_MAP || kind == RW_DELTA_MRR || kind == RW_DELTA_P;
+}
+
 /* Up to 32 pairs of a warp, in order. The extra element keeps lanes 0 to 2 on different banks. */
 struct pairs {
     double value[3][33];            /* gradient, hessian, lambda */
@@ -51,12 +57,13 @@ __device__ __forceinline__ double scan_steps(bool by_product, double step, doubl
 }
 
 /* Does the work of rw_delta_prepare, clears the query's sums, and makes its list and positions. */
+template <int KIND, bool DRAWN>
 __device__ __forceinline__ void prepare(const struct rw_deltas_args &a, struct ranked &query)
 {
     const uint32_t lane = threadIdx.x % 32, first = query.first, n = query.delta.n;
-    const bool is_err = a.kind == RW_DELTA_ERR;
+    constexpr bool is_err = KIND == RW_DELTA_ERR;
     double next = is_err ? 1.0 : 0.0;
-    uint32_t n_relevant = 0, n_found = 0;
+    uint32_t n_relevant = 0;
     query.delta.relevant[0] = query.delta.relevant[1] = n;
     for (uint32_t base = 0; base < n; base += 32) {
         const uint32_t r = base + lane, at = first + r;
@@ -69,20 +76,27 @@ __device__ __forceinline__ void prepare(const struct rw_deltas_args &a, struct r
         double scanned = 0.0;
         if (is_err)
             scanned = scan_steps(true, 1.0 - rw_delta_stop(grade, a.max_gain), next);
-        else if (a.kind == RW_DELTA_MAP)
+        else if (KIND == RW_DELTA_MAP)
             scanned = scan_steps(false, is_relevant ? 1.0 / (double)(r + 1) : 0.0, next);
-        for (uint32_t rest = who; rest && n_found < 2; rest &= rest - 1)
-            query.delta.relevant[n_found++] = base + __ffs((int)rest) - 1;
+        if (KIND == RW_DELTA_MRR) {
+            if (n_relevant == 0 && who)
+                query.delta.relevant[0] = base + __ffs((int)who) - 1;
+            const uint32_t others = n_relevant == 0 ? who & (who - 1) : who;
+            if (n_relevant < 2 && others && query.delta.relevant[1] == n)
+                query.delta.relevant[1] = base + __ffs((int)others) - 1;
+        }
         n_relevant += __popc(who);
         if (!any)
             continue;
         a.d_at[at] = grade;
-        a.d_prefix[0][at] = is_err ? scanned : (double)before;
-        a.d_prefix[1][at] = scanned;
+        if (is_err || is_of_relevance(KIND))
+            a.d_prefix[0][at] = is_err ? scanned : (double)before;
+        if (KIND == RW_DELTA_MAP)
+            a.d_prefix[1][at] = scanned;
         a.d_gradient[doc] = a.d_hessian[doc] = 0.0;
-        if (a.draws)
+        if (DRAWN)
             a.d_index[doc] = r;
-        else
+        else if (is_of_relevance(KIND))
             query.list[is_relevant ? before : n - 1 - (r - before)] = r;
     }
     __syncwarp();
@@ -132,11 +146,12 @@ __device__ __forceinline__ bool compute_pair(const struct rw_deltas_args &a,
 /* ---- Pairs of the top documents ---- */
 
 /* Adds the pairs of the document at position `above` with the documents below it. */
+template <int KIND>
 __device__ __forceinline__ void add_row(const struct rw_deltas_args &a, struct ranked &query,
                                         struct pairs &pairs, uint32_t above)
 {
     const uint32_t lane = threadIdx.x % 32, n = query.delta.n, upper = query.order[above];
-    const bool by_list = rw_delta_is_of_relevance(a.kind);
+    constexpr bool by_list = is_of_relevance(KIND);
     const bool is_relevant = query.delta.grade[above] > 0.0;
     struct rw_delta_row row = rw_delta_row(&query.delta, above);
     /* Indices of partners: in the list, or positions. */
@@ -165,7 +180,9 @@ __device__ __forceinline__ void add_row(const struct rw_deltas_args &a, struct r
         const uint32_t some =
             collect(pairs, any, is_above ? (double)real.lambda : -(double)real.lambda,
                     (double)real.hessian, 0, 0);
-        for (uint32_t k = 0; lane < 3 && k < some; k++)
+        const uint32_t count = lane < 3 ? some : 0;
+#pragma unroll 8
+        for (uint32_t k = 0; k < count; k++)
             sum += pairs.value[lane][k];
         __syncwarp();
     }
@@ -230,6 +247,7 @@ __device__ __forceinline__ void add_drawn(const struct rw_deltas_args &a, struct
 
 /* ---- The kernel ---- */
 
+template <int KIND, bool DRAWN>
 __global__ void __launch_bounds__(THREADS)
     deltas_kernel(const __grid_constant__ struct rw_deltas_args a)
 {
@@ -251,7 +269,7 @@ __global__ void __launch_bounds__(THREADS)
     query.order = a.d_order + first;
     query.list = a.d_index + first;
     query.first = first;
-    query.delta.kind = a.kind;
+    query.delta.kind = (enum rw_delta_kind)KIND;
     query.delta.n = n;
     query.delta.cutoff = a.cutoff;
     query.delta.grade = a.d_at + first;
@@ -262,12 +280,17 @@ __global__ void __launch_bounds__(THREADS)
     query.delta.prefix[1] = a.d_prefix[1] + first;
     query.norm =
         a.rule.norm && a.run.d_scores[query.order[0]] != a.run.d_scores[query.order[n - 1]];
-    prepare(a, query);
-    const uint32_t top = a.rule.truncation && a.rule.truncation < n ? a.rule.truncation : n;
-    if (a.draws)
+    prepare<KIND, DRAWN>(a, query);
+    uint32_t top = a.rule.truncation && a.rule.truncation < n ? a.rule.truncation : n;
+    /* Upper documents at later positions have deltas of 0. */
+    if (KIND == RW_DELTA_P)
+        top = min(top, a.cutoff);
+    if (KIND == RW_DELTA_MRR)
+        top = min(top, query.delta.relevant[0] + 1);
+    if (DRAWN)
         add_drawn(a, query, pairs);
-    for (uint32_t above = 0; !a.draws && above < top; above++)
-        add_row(a, query, pairs, above);
+    for (uint32_t above = 0; !DRAWN && above < top; above++)
+        add_row<KIND>(a, query, pairs, above);
     const double sum = __shfl_sync(~0u, query.sum, 2);
     const double factor = a.rule.norm ? rw_norm_of_sum(2.0 * sum) : 1.0;
     for (uint32_t i = lane; i < n; i += 32) {
@@ -276,10 +299,31 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+template <int KIND> static int launch(const struct rw_deltas_args *args, void *stream)
+{
+    const unsigned blocks = blocks_for((uint64_t)args->n_queries * 32, THREADS);
+    return launch_grid(args->draws ? deltas_kernel<KIND, true> : deltas_kernel<KIND, false>, blocks,
+                       THREADS, stream, *args);
+}
+
 extern "C" int rw_cuda_deltas(const struct rw_deltas_args *args, const struct rw_cuda_rank *rank,
                               void *stream)
 {
     TRY_CUDA(rw_cuda_rank_run(rank, args->run.d_scores, args->run.d_sampled, stream));
-    return launch_grid(deltas_kernel, blocks_for((uint64_t)args->n_queries * 32, THREADS), THREADS,
-                       stream, *args);
+    switch (args->kind) {
+    case RW_DELTA_NDCG:
+        return launch<RW_DELTA_NDCG>(args, stream);
+    case RW_DELTA_DCG:
+        return launch<RW_DELTA_DCG>(args, stream);
+    case RW_DELTA_MAP:
+        return launch<RW_DELTA_MAP>(args, stream);
+    case RW_DELTA_MRR:
+        return launch<RW_DELTA_MRR>(args, stream);
+    case RW_DELTA_ERR:
+        return launch<RW_DELTA_ERR>(args, stream);
+    case RW_DELTA_P:
+        return launch<RW_DELTA_P>(args, stream);
+    default:
+        return launch<RW_DELTA_NONE>(args, stream);
+    }
 }
