@@ -152,6 +152,7 @@ categories-dear|lc.txt|lvc.txt|--rounds 6 --leaves 31 --min-docs 1 --split newto
 categories-255|lc.txt|lvc.txt|--rounds 5 --leaves 63 --min-docs 1 --split mart --categorical 101-106 --ignore 1-40
 categories-257|lc.txt|lvc.txt|--rounds 5 --leaves 31 --min-docs 3 --split newton --categorical 106 --category-smoothing 2 --split-l2 1
 categories-all|lc.txt|lvc.txt|--rounds 4 --leaves 31 --min-docs 2 --split newton --categorical 101-106 --features 101-106 --category-smoothing 0
+categories-sym|lc.txt|lvc.txt|--rounds 5 --grow symmetric --depth 5 --min-docs 2 --split newton --categorical 101-106
 categories-63 |lc.txt|lvc.txt|--rounds 5 --grow levels --depth 6 --min-docs 2 --split newton --categorical 101-106 --bins 63 --min-hessian 0.01
 categories-16 |lc.txt|lvc.txt|--rounds 4 --leaves 255 --min-docs 1 --split mart --categorical 101,102,106 --bits 16 --bins 16
 categories-big|lc.txt|lvc.txt|--rounds 4 --leaves 31 --min-docs 2 --split newton --categorical 101-106 --bins 1023 --bits 12 --rounding nearest

@@ -99,10 +99,6 @@ static int prepare_categorical(struct booster *b)
     const struct rw_training_features *features = &b->in.features;
     if (!b->in.category_codes)
         return RW_OK;
-    if (b->params->grow == RW_GROW_SYMMETRIC)
-        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
-                       "grow symmetric cannot split by categorical features; expected grow leaves "
-                       "or levels");
     RW_TRY(rw_feature_list_check(b->ctx, "categorical", 0, b->params->categorical, features,
                                  b->params->features[0] ? NULL : b->features.ignore));
     char text[RW_FEATURE_TEXT];

@@ -44,6 +44,38 @@ enum {
     RW_CANDIDATE_FIRST = RW_CANDIDATE_ONE + RW_MAX_CATEGORY_CODES
 };
 
+/* The codes of a node, or of all nodes of a level together. */
+struct rw_category_order {
+    const struct rw_cell *cell; /* [n_codes] sums of the documents with each code; borrowed */
+    struct rw_cell missing;     /* sums of documents without a value */
+    uint32_t n_codes, n;        /* n: number of codes that have documents */
+    /* sorted: [n] these codes in the order of rw_category_key, then code. place: [n_codes] the
+     * index of each code in `sorted`, if it is there. */
+    uint16_t sorted[RW_MAX_CATEGORY_CODES], place[RW_MAX_CATEGORY_CODES];
+};
+
+/* ---- a split that all nodes of a level share ----
+ *
+ * The candidates, their order and cost are those of the level's documents together. A gain is the
+ * sum of rw_level_gain over the nodes. */
+struct rw_category_level {
+    const struct rw_split_rule *rule; /* borrowed */
+    struct rw_category_order order;
+    /* The gain of each candidate, with missing values right ([0]) or left ([1]). */
+    double gain[RW_CANDIDATE_FIRST + RW_MAX_CATEGORY_CODES][2];
+};
+/* Starts a search. cell, missing: sums over all nodes, as in rw_category_split. cell is borrowed
+ * until the search ends. */
+void rw_category_level_start(struct rw_category_level *level, const struct rw_split_rule *rule,
+                             const struct rw_cell *cell, uint32_t n_codes,
+                             const struct rw_cell *missing);
+/* Adds a node. Call it in the order of slots. */
+void rw_category_level_add(struct rw_category_level *level, const struct rw_cell *cell,
+                           const struct rw_cell *missing);
+/* Ends the search, as rw_category_split does. out->n_left counts the documents of all nodes. */
+void rw_category_level_end(const struct rw_category_level *level, double penalty,
+                           struct rw_category_split *out);
+
 /* The data that all candidates of a node share. */
 struct rw_category_node {
     const struct rw_split_rule *rule;

@@ -38,11 +38,6 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         RW_TRY(engines[i].open(ctx, number, &engine));
         engine->n_threads = ctx->n_threads;
         const struct rw_engine_ops *ops = engine->ops;
-        if (rules->symmetric && !ops->best_level) {
-            rw_engine_close(engine);
-            return rw_fail(ctx, RW_ERR_UNSUPPORTED,
-                           "device '%s' cannot grow symmetric trees; expected cpu or auto", name);
-        }
         const int is_large = ops->large_batch && rules->leaves >= RW_LARGE_TREE;
         if (engine->batch == 0)
             engine->batch = is_large ? ops->large_batch : ops->batch > 1 ? ops->batch : 1;

@@ -224,7 +224,7 @@ struct rw_engine_ops {
     int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
     /* Finds the best split that all nodes of a level share. It replaces best_splits for
      * rules.symmetric, and compares splits in the same order. The gain of a split is the sum of
-     * rw_level_gain over the nodes, less the feature's cost. NULL: not available.
+     * rw_level_gain over the nodes, less the feature's cost.
      *
      * slots: [n] the nodes of the level that have documents, in the order in which gains are added
      * up. The features that may split slots[0] may split the level. If no node has missing values,

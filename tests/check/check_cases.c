@@ -296,6 +296,12 @@ static const struct check_spec table[] = {
     {BASE, .name = "symmetric/shape/newton", .symmetric = 1, .leaves = 64, .n_queries = 60,
      .monotone = 1, .penalty = 0.02, .sample_features = 0.5, .split_l2 = 2.0, .newton = 1,
      .min_docs = 1, .min_gain = 0.001},
+    {BASE, .name = "symmetric/categories", .symmetric = 1, .categories = 20, .leaves = 64,
+     .n_queries = 60, .min_docs = 1},
+    {BASE, .name = "symmetric/categories/newton", .symmetric = 1, .categories = 300, .leaves = 64,
+     .n_queries = 200, .newton = 1, .penalty = 0.01, .n_threads = 7},
+    {BASE, .name = "symmetric/categories/1024", .symmetric = 1, .categories = 1024, .leaves = 32,
+     .n_queries = 300, .absent_missing = 1, .n_features = 3, .min_docs = 2},
     {BASE, .name = "symmetric/large", .symmetric = 1, .n_queries = 2500, .query_min = 30,
      .query_max = 34, .n_features = 8, .n_trees = 2, .leaves = 64, .n_threads = 7},
     /* samples */
@@ -396,7 +402,7 @@ static void random_spec(uint64_t seed, struct check_spec *s)
     s->categories = check_chance(&random, 0.6)   ? 0
                     : check_chance(&random, 0.8) ? 2 + (int)check_below(&random, 255)
                                                  : 257 + (int)check_below(&random, 768);
-    s->symmetric = s->categories == 0 && check_chance(&random, 0.3);
+    s->symmetric = check_chance(&random, 0.3);
 }
 
 int check_spec_at(int i, int n_random, uint64_t seed, struct check_spec *out)

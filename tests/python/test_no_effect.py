@@ -80,7 +80,6 @@ def contradicts(given: dict[str, Any], has_valid: bool) -> bool:
     delta = given.get("delta", "ndcg")
     return (
         (given.get("grow") in ("levels", "symmetric") and given.get("depth") == 0)
-        or (given.get("grow") == "symmetric" and bool(given.get("categorical")))
         or (given.get("objective") == "yetirank" and delta.startswith("p@") and int(delta[2:]) > top)
         or (not has_valid and given.get("early-stop", 0) not in (0, 100))
     )

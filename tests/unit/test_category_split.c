@@ -138,3 +138,77 @@ Test(category_split, chance_is_the_mean_square_of_a_document)
                              &(struct rw_quantised_sums){.hess = 0});
     cr_assert_eq(engine.split_rule.category_cost, 0.0, "a tree without documents");
 }
+
+/* A level of one node whose sides are all allowed is searched as the node is. */
+Test(category_split, a_level_of_one_node)
+{
+    const struct rw_split_rule rule = rule_at(3.0);
+    const struct rw_cell none = {0, 0, 0}, some = {7, 0, 35};
+    struct rw_category_level *level = malloc(sizeof(*level));
+    for (int missing = 0; missing < 2; missing++) {
+        struct rw_category_split node, found;
+        rw_category_split(&rule, 0.5, cells, 8, missing ? &some : &none, &node);
+        rw_category_level_start(level, &rule, cells, 8, missing ? &some : &none);
+        rw_category_level_add(level, cells, missing ? &some : &none);
+        rw_category_level_end(level, 0.5, &found);
+        cr_assert_gt(node.gain, 0.0);
+        cr_assert_eq(memcmp(&node, &found, sizeof(node)), 0);
+    }
+    free(level);
+}
+
+/* Two nodes with the same categories: the order is that of their totals, and no other candidate of
+ * that order gains more. Sides with too few documents add nothing. */
+Test(category_split, a_level_of_two_nodes)
+{
+    struct rw_split_rule rule = rule_at(0.0);
+    rule.min_docs = 12;
+    const struct rw_cell none = {0, 0, 0};
+    struct rw_cell node[2][6] = {
+        {{10, 0, 40}, {9, 0, -30}, {0, 0, 0}, {8, 0, 3}, {5, 0, 50}, {7, 0, -9}},
+        {{3, 0, -5}, {11, 0, -44}, {6, 0, 21}, {9, 0, 5}, {2, 0, 9}, {4, 0, 8}}};
+    struct rw_cell total[6];
+    struct rw_category_level *level = malloc(sizeof(*level));
+    struct rw_category_split found;
+    double best = 0.0;
+    for (int code = 0; code < 6; code++) {
+        total[code] = node[0][code];
+        rw_cell_add(&total[code], &node[1][code]);
+    }
+    rw_category_level_start(level, &rule, total, 6, &none);
+    for (int k = 0; k < 2; k++)
+        rw_category_level_add(level, node[k], &none);
+    rw_category_level_end(level, 0.0, &found);
+    free(level);
+    for (uint32_t set = 1; set < 63;
+         set++) { /* sets that the order of keys allows, and single codes */
+        double gain = 0.0, most_left = -1e9, least_right = 1e9;
+        uint64_t n_left = 0;
+        for (uint32_t code = 0; code < 6; code++) {
+            const double key = rw_category_key(&rule, &total[code]);
+            if (set >> code & 1)
+                most_left = key > most_left ? key : most_left;
+            else
+                least_right = key < least_right ? key : least_right;
+        }
+        if (most_left > least_right && __builtin_popcount(set) > 1)
+            continue;
+        for (int k = 0; k < 2; k++) {
+            struct rw_cell side[2] = {none, none}, all = none;
+            for (uint32_t code = 0; code < 6; code++)
+                rw_cell_add(&side[set >> code & 1], &node[k][code]);
+            rw_cell_add(&all, &side[0]);
+            rw_cell_add(&all, &side[1]);
+            n_left += side[1].n;
+            for (int s = 0; s < 2; s++)
+                gain += side[s].n < 12 ? 0.0 : rw_side_gain(&rule, &side[s]);
+            gain -= rw_side_gain(&rule, &all);
+        }
+        if (found.left.word[0] == set) {
+            cr_assert_float_eq(found.gain, gain, 1e-9);
+            cr_assert_eq(found.n_left, n_left);
+        }
+        best = gain > best ? gain : best;
+    }
+    cr_assert_float_eq(found.gain, best, 1e-9);
+}

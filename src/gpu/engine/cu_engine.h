@@ -274,6 +274,12 @@ int rw_cuda_level_pick(const struct rw_cuda_level *level, uint32_t n_features, v
 int rw_cuda_level_left(const struct rw_cuda_level *level, const struct rw_cuda_cells *cells,
                        uint32_t first_feature, void *stream);
 
+/* Copies n_cells cells of feature f of a group in all nodes to d_cell: [level->n][stride]. They are
+ * 0 if the feature is not sampled for the tree. */
+int rw_cuda_level_cells(const struct rw_cuda_level *level, const struct rw_cuda_cells *cells,
+                        uint32_t f, uint32_t n_cells, uint32_t stride, struct rw_cell *d_cell,
+                        void *stream);
+
 /* ---- histograms of many workers: cu_workers.cu ---- */
 
 /* The layout and place of a node's cells in a message. The layout depends on the largest values of

@@ -203,9 +203,13 @@ struct rw_cuda {
     struct rw_cuda_search search; /* launch: the number of the last one */
     uint32_t most_searched;       /* most nodes of a search */
     struct rw_cuda_level level;   /* for symmetric trees; d_n_left follows d_best */
-    uint32_t n_trees;             /* number of trees begun */
-    uint32_t n_searched;          /* nodes of the search in progress; 0: no search */
-    uint32_t *d_n_listed;         /* number of sampled documents */
+    struct { /* scratch of best_level: the cells of a categorical feature, [n][stride] */
+        struct rw_cell *d_cell, *cell; /* on the device and on the host */
+        uint32_t stride;               /* cells per node; 0: no categorical features */
+    } level_sets;
+    uint32_t n_trees;     /* number of trees begun */
+    uint32_t n_searched;  /* nodes of the search in progress; 0: no search */
+    uint32_t *d_n_listed; /* number of sampled documents */
     /* d_sum: [max_slots] 0, except between a request and its answer. */
     struct rw_cuda_leaf_sums leaf_sums;
     struct {
@@ -395,6 +399,14 @@ int rw_cuda_release(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);
+/* Converts a result to a split. set: the codes that go left, for a categorical feature. A split by
+ * bin leaves the split's own set unchanged. */
+void rw_cuda_take_split(const struct rw_cuts *cuts, int32_t slot, const struct rw_cuda_found *found,
+                        const struct rw_code_set *set, struct rw_split *split);
+/* Allocate the memory of best_level on the device and on the host, for symmetric trees
+ * (engine_cuda_level.c). */
+int rw_cuda_level_allocate(struct rw_cuda *cuda);
+int rw_cuda_level_allocate_host(struct rw_cuda *cuda);
 int rw_cuda_best_level(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);
 /* Returns 1 if the group's method may change from `choice` at the root of the current tree. */
 int rw_cuda_may_choose(const struct rw_cuda *cuda, const struct rw_cuda_group *group);

@@ -532,9 +532,9 @@ static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uin
 }
 
 /* Sends the first n nodes of cuda->node and their parents to the device for the next kernels. If a
- * partition is pending and has room, it carries them; else a separate copy does. A node of all
- * documents without a parent is already on the device (cuda->d_whole). Then launches the pending
- * partition. */
+ * partition of documents is pending and has room, it carries them; else a separate copy does. A
+ * node of all documents without a parent is already on the device (cuda->d_whole). Then launches
+ * the pending partition. */
 static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_node **d_node,
                       const uint32_t **d_parent)
 {
@@ -547,7 +547,7 @@ static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_nod
         *d_parent = &cuda->d_whole->parent;
         return rw_cuda_flush(cuda);
     }
-    if (partition->n_parts > 0 && node_bytes + parent_bytes <= sizeof(partition->carried)) {
+    if (partition->n_chunks > 0 && node_bytes + parent_bytes <= sizeof(partition->carried)) {
         memcpy(partition->carried, cuda->node, node_bytes);
         memcpy((char *)partition->carried + node_bytes, cuda->parent, parent_bytes);
         partition->n_carried = (uint32_t)((node_bytes + parent_bytes) / sizeof(uint32_t));
@@ -780,10 +780,8 @@ static struct rw_cuda_found found_of(const struct rw_cuda_reply *reply, uint32_t
     return found;
 }
 
-/* Converts a result to a split. set: the codes that go left, for a categorical feature. A split by
- * bin leaves the split's own set unchanged. */
-static void take_split(const struct rw_cuts *cuts, int32_t slot, const struct rw_cuda_found *found,
-                       const struct rw_code_set *set, struct rw_split *split)
+void rw_cuda_take_split(const struct rw_cuts *cuts, int32_t slot, const struct rw_cuda_found *found,
+                        const struct rw_code_set *set, struct rw_split *split)
 {
     split->slot = slot;
     split->column = found->column;
@@ -929,63 +927,10 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, s
         RW_TRY(rw_cuda_await(cuda, some));
         for (uint32_t i = 0; i < some; i++) {
             const struct rw_cuda_found found = found_of(cuda->search.reply, i);
-            take_split(cuda->host.set[0].bins->cuts, slots[(uint32_t)first + i], &found,
-                       cuda->search.reply_set + (cuda->search.reply_set ? i : 0),
-                       &out[(uint32_t)first + i]);
+            rw_cuda_take_split(cuda->host.set[0].bins->cuts, slots[(uint32_t)first + i], &found,
+                               cuda->search.reply_set + (cuda->search.reply_set ? i : 0),
+                               &out[(uint32_t)first + i]);
         }
-    }
-    return RW_OK;
-}
-
-/* Launches the search for the split of a level: by each feature, then the best of all. */
-static int launch_level(struct rw_cuda *cuda, const struct rw_cuda_level *level)
-{
-    uint32_t n = 0, first = 0;
-    for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_cuda_cells *cells = &cuda->group[g].cells;
-        RW_CUDA_TRY(cuda, rw_cuda_level_group(level, cells, n, rw_cuda_stream(cuda)));
-        n += cells->n_features;
-    }
-    RW_CUDA_TRY(cuda, rw_cuda_level_pick(level, n, rw_cuda_stream(cuda)));
-    for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_cuda_cells *cells = &cuda->group[g].cells;
-        RW_CUDA_TRY(cuda, rw_cuda_level_left(level, cells, first, rw_cuda_stream(cuda)));
-        first += cells->n_features;
-    }
-    return RW_OK;
-}
-
-int rw_cuda_best_level(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
-{
-    struct rw_cuda *cuda = rw_cuda_of(engine);
-    struct rw_cuda_level *level = &cuda->level;
-    const size_t buffers = (size_t)n * sizeof(*level->d_buffer);
-    const size_t allowed = rw_cuda_allowed_bytes(cuda);
-    const void *set = "";
-    void *d;
-    RW_TRY(rw_cuda_flush(cuda));
-    for (int i = 0; i < n; i++) {
-        if (cuda->buffer_of[slots[i]] < 0)
-            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "a split without a histogram");
-        cuda->stack[i] = cuda->buffer_of[slots[i]];
-    }
-    if (allowed)
-        set = (const char *)cuda->host.allowed + (size_t)slots[0] * allowed;
-    RW_TRY(rw_cuda_send_two(cuda, cuda->stack, buffers, set, allowed, &d));
-    level->rule = engine->split_rule;
-    level->d_direction = cuda->search.d_direction;
-    level->d_penalty = cuda->search.d_penalty;
-    level->n = (uint32_t)n;
-    level->d_buffer = d;
-    level->d_allowed = allowed ? (const uint32_t *)d + n : NULL;
-    RW_TRY(launch_level(cuda, level));
-    struct rw_cuda_found best;
-    RW_TRY(rw_cuda_answer(cuda, level->d_best, sizeof(best) + buffers));
-    memcpy(&best, cuda->answer, sizeof(best));
-    const char *n_left = (const char *)cuda->answer + sizeof(best);
-    for (int i = 0; i < n; i++) {
-        memcpy(&best.n_left, n_left + (size_t)i * sizeof(best.n_left), sizeof(best.n_left));
-        take_split(cuda->host.set[0].bins->cuts, slots[i], &best, NULL, &out[i]);
     }
     return RW_OK;
 }

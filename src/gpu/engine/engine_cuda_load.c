@@ -457,6 +457,7 @@ static int make_host_side(struct rw_cuda *cuda)
     if (cuda->search.n_sets)
         RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->search.reply_set,
                                      RW_CUDA_MOST_SEARCHED * sizeof(*cuda->search.reply_set)));
+    RW_TRY(rw_cuda_level_allocate_host(cuda));
     cuda->answer_bytes = sizeof(struct rw_cuda_begin) + n_slots * sizeof(struct rw_sum);
     RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->answer,
                                  cuda->answer_bytes + sizeof(*cuda->answer_word)));
@@ -482,13 +483,7 @@ static int make_search(struct rw_cuda *cuda)
         RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->search.d_set, searched * cuda->search.n_sets));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->search.d_done, searched));
     RW_TRY(clear(cuda, cuda->search.d_done, searched * sizeof(*cuda->search.d_done)));
-    if (cuda->host.base.rules.symmetric) {
-        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->level.d_found, n_features + 1));
-        RW_TRY(rw_host_new(&cuda->host, (void **)&cuda->level.d_best,
-                           sizeof(*cuda->level.d_best) + n_slots * sizeof(*cuda->level.d_n_left), 1,
-                           1));
-        cuda->level.d_n_left = (uint32_t *)(void *)(cuda->level.d_best + 1);
-    }
+    RW_TRY(rw_cuda_level_allocate(cuda));
     /* The largest pieces are the leaves, a tree (per node a coded node, a set of at most 128 bytes
      * and a leaf value), and the columns of a walk; several are sent at a time. */
     cuda->stage.bytes =

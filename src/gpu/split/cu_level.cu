@@ -6,7 +6,8 @@
  * Decomposition: in level_kernel, a block per feature of a group. Each thread has BINS neighbouring
  * bins and keeps the gains of their candidates. The block visits the nodes in the order of slots,
  * so every sum of gains has the order of the reference engine. pick_kernel has one block, which
- * picks the best feature. In left_kernel, a block per node counts the documents that go left. */
+ * picks the best feature. In left_kernel, a block per node counts the documents that go left. In
+ * cells_kernel, a block per node copies the cells of a categorical feature. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"
@@ -166,6 +167,19 @@ static __global__ void __launch_bounds__(THREADS)
         a.d_n_left[blockIdx.x] = n_left;
 }
 
+static __global__ void __launch_bounds__(THREADS)
+    cells_kernel(const __grid_constant__ struct rw_cuda_level a,
+                 const __grid_constant__ struct rw_cuda_cells cells, uint32_t f, uint32_t n_cells,
+                 uint32_t stride, struct rw_cell *d_cell)
+{
+    const uint32_t begin = row_of(cells, f).begin;
+    const uint64_t first = (uint64_t)a.d_buffer[blockIdx.x] * cells.n_cells + begin;
+    const struct rw_cell none = {0, 0, 0};
+    for (uint32_t c = threadIdx.x; c < n_cells; c += THREADS)
+        d_cell[(uint64_t)blockIdx.x * stride + c] =
+            cells.d_sampled[f] ? cell_at(cells, first + c) : none;
+}
+
 extern "C" int rw_cuda_level_group(const struct rw_cuda_level *level,
                                    const struct rw_cuda_cells *cells, uint32_t first_feature,
                                    void *stream)
@@ -187,4 +201,12 @@ extern "C" int rw_cuda_level_left(const struct rw_cuda_level *level,
                                   void *stream)
 {
     return launch_grid(left_kernel, level->n, THREADS, stream, *level, *cells, first_feature);
+}
+
+extern "C" int rw_cuda_level_cells(const struct rw_cuda_level *level,
+                                   const struct rw_cuda_cells *cells, uint32_t f, uint32_t n_cells,
+                                   uint32_t stride, struct rw_cell *d_cell, void *stream)
+{
+    return launch_grid(cells_kernel, level->n, THREADS, stream, *level, *cells, f, n_cells, stride,
+                       d_cell);
 }

@@ -58,6 +58,48 @@ static void add_node(const struct rw_cpu *cpu, int32_t slot, uint32_t f, struct 
     }
 }
 
+/* Decodes the cells of a categorical feature: cell: [n_codes], and the one of missing values. */
+static void decode(const struct rw_cpu *cpu, int32_t slot, uint32_t f, struct rw_cell *cell,
+                   struct rw_cell *missing)
+{
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
+    const struct rw_cpu_words words = words_of(cpu, slot);
+    const int64_t *cells = rw_cpu_cells(cpu, slot, f);
+    const uint32_t n_codes = rw_cuts_n_bins(cuts, f);
+    for (uint32_t code = 0; code < n_codes; code++)
+        cell[code] = rw_cpu_decode(&words, cells + code * (size_t)words.n_words);
+    *missing = (struct rw_cell){0, 0, 0};
+    if (cuts->has_missing[f])
+        *missing = rw_cpu_decode(&words, cells + n_codes * (size_t)words.n_words);
+}
+
+/* Searches a categorical feature, and replaces *best by a better split. */
+static void search_sets(const struct level *level, uint32_t f, struct rw_split *best)
+{
+    const struct rw_cpu *cpu = level->cpu;
+    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
+    const uint32_t n_codes = rw_cuts_n_bins(cuts, f);
+    struct rw_cell total[RW_MAX_CATEGORY_CODES] = {{0, 0, 0}}, all_missing = {0, 0, 0};
+    struct rw_cell cell[RW_MAX_CATEGORY_CODES], missing;
+    struct rw_category_level search;
+    struct rw_category_split found;
+    for (int i = 0; i < level->n; i++) {
+        decode(cpu, level->slots[i], f, cell, &missing);
+        rw_cell_add(&all_missing, &missing);
+        for (uint32_t code = 0; code < n_codes; code++)
+            rw_cell_add(&total[code], &cell[code]);
+    }
+    rw_category_level_start(&search, &cpu->host.base.split_rule, total, n_codes, &all_missing);
+    for (int i = 0; i < level->n; i++) {
+        decode(cpu, level->slots[i], f, cell, &missing);
+        rw_category_level_add(&search, cell, &missing);
+    }
+    rw_category_level_end(&search, rw_host_penalty(&cpu->host, f), &found);
+    const struct rw_split split = rw_host_set_split(cuts, 0, f, &found);
+    if (found.gain > 0.0 && rw_split_is_better(&split, best))
+        *best = split;
+}
+
 /* Searches a feature, and replaces *best by a better split. */
 static void search_feature(const struct level *level, uint32_t f, struct candidates *c,
                            struct rw_split *best)
@@ -99,7 +141,11 @@ static int search_some(void *job, struct rw_share *share)
     for (uint64_t k, end; rw_share_next(share, &k, &end);) {
         for (; k < end; k++) {
             const uint32_t f = (uint32_t)(first + k);
-            if (host->feature_sampled[f] && rw_host_allows(host, level->slots[0], f))
+            if (!host->feature_sampled[f] || !rw_host_allows(host, level->slots[0], f))
+                continue;
+            if (rw_cuts_by_category(host->base.cuts, f))
+                search_sets(level, f, &best);
+            else
                 search_feature(level, f, &candidates, &best);
         }
     }

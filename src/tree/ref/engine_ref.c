@@ -275,6 +275,31 @@ static void try_level(const struct level *level, struct rw_split *best)
     }
 }
 
+/* Tries the sets of categories of a categorical feature for all nodes. */
+static void try_level_sets(const struct level *level, struct rw_split *best)
+{
+    const struct rw_ref *ref = level->ref;
+    const struct rw_cuts *cuts = cuts_of(ref);
+    const uint32_t n_codes = rw_cuts_n_bins(cuts, level->f);
+    struct rw_cell total[RW_MAX_CATEGORY_CODES] = {{0, 0, 0}}, missing = {0, 0, 0};
+    struct rw_category_level search;
+    struct rw_category_split found;
+    for (int i = 0; i < level->n; i++) {
+        const struct rw_cell own = missing_of(level, i);
+        rw_cell_add(&missing, &own);
+        for (uint32_t code = 0; code < n_codes; code++)
+            rw_cell_add(&total[code], &cells_of(level, i)[code]);
+    }
+    rw_category_level_start(&search, &ref->host.base.split_rule, total, n_codes, &missing);
+    for (int i = 0; i < level->n; i++) {
+        const struct rw_cell own = missing_of(level, i);
+        rw_category_level_add(&search, cells_of(level, i), &own);
+    }
+    rw_category_level_end(&search, rw_host_penalty(&ref->host, level->f), &found);
+    if (found.gain > best->gain)
+        *best = rw_host_set_split(cuts, 0, level->f, &found);
+}
+
 static int ref_best_level(struct rw_engine *engine, const int32_t *slots, int n,
                           struct rw_split *out)
 {
@@ -282,12 +307,17 @@ static int ref_best_level(struct rw_engine *engine, const int32_t *slots, int n,
     struct level level = {.ref = ref, .slots = slots, .n = n};
     struct rw_split best = {.column = -1};
     for (; level.f < cuts_of(ref)->n_features; level.f++) {
-        if (ref->host.feature_sampled[level.f] && rw_host_allows(&ref->host, slots[0], level.f))
+        if (!ref->host.feature_sampled[level.f] || !rw_host_allows(&ref->host, slots[0], level.f))
+            continue;
+        if (rw_cuts_by_category(cuts_of(ref), level.f))
+            try_level_sets(&level, &best);
+        else
             try_level(&level, &best);
     }
     for (int i = 0; i < n; i++) {
         out[i] = best;
         out[i].slot = slots[i];
+        out[i].n_left = 0;
         if (best.column < 0)
             continue;
         level.f = (uint32_t)best.column;

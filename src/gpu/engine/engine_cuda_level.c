@@ -1,0 +1,165 @@
+/* Finds the split that all nodes of a level share (best_level in tree/engine.h). Kernels search all
+ * features except categorical ones (split/cu_level.cu). Of these there are few, and their cells are
+ * few as well, so the host reads them and searches by tree/category_split.h. Each worker searches
+ * the features that it owns. */
+#include "gpu/engine/engine_cuda.h"
+
+#include <string.h>
+
+int rw_cuda_level_allocate(struct rw_cuda *cuda)
+{
+    struct rw_cuda_level *level = &cuda->level;
+    const struct rw_engine *engine = &cuda->host.base;
+    uint32_t most_codes = 0;
+    if (!engine->rules.symmetric)
+        return RW_OK;
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_cuda_categories *categories = &cuda->group[g].categories;
+        if (categories->n > 0 && categories->most_codes >= most_codes)
+            most_codes = categories->most_codes + 1; /* and the cell of missing values */
+    }
+    cuda->level_sets.stride = most_codes;
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->level_sets.d_cell,
+                           (size_t)rw_rules_histograms(&engine->rules) * most_codes));
+    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, level->d_found, (size_t)engine->info.n_features + 1));
+    RW_TRY(rw_host_new(&cuda->host, (void **)&level->d_best,
+                       sizeof(*level->d_best) + engine->rules.max_slots * sizeof(*level->d_n_left),
+                       1, 1));
+    level->d_n_left = (uint32_t *)(void *)(level->d_best + 1);
+    return RW_OK;
+}
+
+int rw_cuda_level_allocate_host(struct rw_cuda *cuda)
+{
+    struct rw_host *host = &cuda->host;
+    if (cuda->level_sets.stride && host->base.rules.penalty) {
+        RW_TRY(
+            RW_ARENA_NEW(host->base.ctx, &cuda->arena, host->penalty, host->base.info.n_features));
+        rw_host_set_rules(host, NULL, host->penalty);
+    }
+    return RW_ARENA_NEW(cuda->host.base.ctx, &cuda->arena, cuda->level_sets.cell,
+                        (size_t)rw_rules_histograms(&cuda->host.base.rules) *
+                            cuda->level_sets.stride);
+}
+
+/* Launches the search for the split of a level: by each feature, then the best of all. */
+static int launch_level(struct rw_cuda *cuda, const struct rw_cuda_level *level)
+{
+    uint32_t n = 0, first = 0;
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_cuda_cells *cells = &cuda->group[g].cells;
+        RW_CUDA_TRY(cuda, rw_cuda_level_group(level, cells, n, rw_cuda_stream(cuda)));
+        n += cells->n_features;
+    }
+    RW_CUDA_TRY(cuda, rw_cuda_level_pick(level, n, rw_cuda_stream(cuda)));
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_cuda_cells *cells = &cuda->group[g].cells;
+        RW_CUDA_TRY(cuda, rw_cuda_level_left(level, cells, first, rw_cuda_stream(cuda)));
+        first += cells->n_features;
+    }
+    return RW_OK;
+}
+
+/* ---- categorical features ---- */
+
+/* Reads the cells of feature f of a group, in all nodes of the level, to cuda->level_sets.cell. */
+static int read_cells(struct rw_cuda *cuda, int g, uint32_t f, uint32_t n_cells)
+{
+    const uint32_t stride = cuda->level_sets.stride;
+    RW_CUDA_TRY(cuda, rw_cuda_level_cells(&cuda->level, &cuda->group[g].cells, f, n_cells, stride,
+                                          cuda->level_sets.d_cell, rw_cuda_stream(cuda)));
+    return rw_transfer_read(cuda->device, cuda->level_sets.cell, cuda->level_sets.d_cell,
+                            (size_t)cuda->level.n * stride * sizeof(*cuda->level_sets.cell));
+}
+
+/* Finds the best split by a categorical feature from the cells that were read last. */
+static struct rw_split search_sets(const struct rw_cuda *cuda, uint32_t column)
+{
+    const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
+    const uint32_t n_codes = rw_cuts_n_bins(cuts, column), n = cuda->level.n;
+    const uint32_t stride = cuda->level_sets.stride;
+    const struct rw_cell *cell = cuda->level_sets.cell, none = {0, 0, 0};
+    struct rw_cell total[RW_MAX_CATEGORY_CODES + 1] = {{0, 0, 0}};
+    struct rw_category_level search;
+    struct rw_category_split found;
+    const int has_missing = cuts->has_missing[column];
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t code = 0; code < n_codes + (uint32_t)has_missing; code++)
+            rw_cell_add(&total[code], &cell[(size_t)i * stride + code]);
+    }
+    rw_category_level_start(&search, &cuda->level.rule, total, n_codes, &total[n_codes]);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct rw_cell *own = cell + (size_t)i * stride;
+        rw_category_level_add(&search, own, has_missing ? &own[n_codes] : &none);
+    }
+    rw_category_level_end(&search, rw_host_penalty(&cuda->host, column), &found);
+    struct rw_split split = rw_host_set_split(cuts, 0, column, &found);
+    split.column = found.gain > 0.0 ? split.column : -1;
+    return split;
+}
+
+/* Replaces the level's split if one by a categorical feature is better. Writes the documents that
+ * go left in each node. */
+static int search_all_sets(struct rw_cuda *cuda, const int32_t *slots, struct rw_split *out)
+{
+    const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_cuda_group *group = &cuda->group[g];
+        for (uint32_t f = 0; f < group->cells.n_features && group->categories.n > 0; f++) {
+            const uint32_t column = group->column[group->first_own + f];
+            if (!rw_cuts_by_category(cuts, column) ||
+                !rw_host_allows(&cuda->host, slots[0], column))
+                continue;
+            RW_TRY(read_cells(cuda, g, f, rw_cuts_n_codes(cuts, column)));
+            const struct rw_split split = search_sets(cuda, column);
+            if (!rw_split_is_better(&split, &out[0]))
+                continue;
+            const struct rw_coded_node node = rw_coded_split(cuts, &split);
+            for (uint32_t i = 0; i < cuda->level.n; i++) {
+                const struct rw_cell *cell =
+                    cuda->level_sets.cell + (size_t)i * cuda->level_sets.stride;
+                out[i] = split;
+                out[i].slot = slots[i];
+                out[i].n_left = 0;
+                for (uint32_t code = 0; code < rw_cuts_n_codes(cuts, column); code++)
+                    out[i].n_left += rw_coded_goes_left(&node, code) ? (uint32_t)cell[code].n : 0;
+            }
+        }
+    }
+    return RW_OK;
+}
+
+int rw_cuda_best_level(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_cuda_level *level = &cuda->level;
+    const size_t buffers = (size_t)n * sizeof(*level->d_buffer);
+    const size_t allowed = rw_cuda_allowed_bytes(cuda);
+    const void *set = "";
+    void *d;
+    RW_TRY(rw_cuda_flush(cuda));
+    for (int i = 0; i < n; i++) {
+        if (cuda->buffer_of[slots[i]] < 0)
+            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "a split without a histogram");
+        cuda->stack[i] = cuda->buffer_of[slots[i]];
+    }
+    if (allowed)
+        set = (const char *)cuda->host.allowed + (size_t)slots[0] * allowed;
+    RW_TRY(rw_cuda_send_two(cuda, cuda->stack, buffers, set, allowed, &d));
+    level->rule = engine->split_rule;
+    level->d_direction = cuda->search.d_direction;
+    level->d_penalty = cuda->search.d_penalty;
+    level->n = (uint32_t)n;
+    level->d_buffer = d;
+    level->d_allowed = allowed ? (const uint32_t *)d + n : NULL;
+    RW_TRY(launch_level(cuda, level));
+    struct rw_cuda_found best;
+    RW_TRY(rw_cuda_answer(cuda, level->d_best, sizeof(best) + buffers));
+    memcpy(&best, cuda->answer, sizeof(best));
+    const char *n_left = (const char *)cuda->answer + sizeof(best);
+    for (int i = 0; i < n; i++) {
+        memcpy(&best.n_left, n_left + (size_t)i * sizeof(best.n_left), sizeof(best.n_left));
+        rw_cuda_take_split(cuda->host.set[0].bins->cuts, slots[i], &best, NULL, &out[i]);
+    }
+    return cuda->level_sets.stride ? search_all_sets(cuda, slots, out) : RW_OK;
+}
