@@ -163,7 +163,10 @@ def make_data() -> None:
     make_large()
     Path("large.gz").write_bytes(gzip.compress(Path("large.txt").read_bytes(), 1))
     needed("train l.txt --rounds 6 --leaves 15 --min-docs 5 --valid lv.txt --early-stop 0 -o l.model")
-    needed("train lc.txt --rounds 5 --leaves 15 --min-docs 3 --categorical 101-106 --absent missing -o lc.model")
+    needed(
+        "train lc.txt --rounds 5 --leaves 15 --min-docs 3 --categorical 101-106 --absent missing --sample-features 1 "
+        "-o lc.model"
+    )
     needed("train train.txt --rounds 2 --leaves 7 --absent missing -o train.model")
     needed("calibrate l.model lv.txt -o p.model")
     needed("predict l.model lv.txt -o l.scores")

@@ -48,7 +48,8 @@ print(train_set.n_docs, valid_set.n_docs, test_set.n_docs, train_set.feature_nam
 
 # %% [markdown]
 # ## Training
-# Up to 2000 rounds, but no more once NDCG@10 of the validation set has not risen for 30; the model ends at the best.
+# Up to 2000 rounds, but no more once NDCG@10 of the validation set has not risen for 30. Early stopping chooses
+# the round that is kept.
 
 # %%
 params = {"metric": ["ndcg@10", "map"], "early_stop": 30, "train_metric": True}

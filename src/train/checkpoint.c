@@ -524,7 +524,7 @@ static void log_resumed(const struct rw_checkpointer *c, const struct rw_eval_se
     const struct rw_resumed resumed = {.path = c->how->resume,
                                        .round = c->last_round,
                                        .best_round = eval->best_round,
-                                       .best_value = eval->best_value,
+                                       .best_value = rw_eval_sets_best_value(eval),
                                        .note = c->resumed.note,
                                        .n_metrics = eval->n_values,
                                        .metrics = eval->value,

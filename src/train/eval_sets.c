@@ -305,9 +305,13 @@ void rw_eval_sets_restore(struct rw_eval_sets *eval, struct rw_model *so_far)
     if (eval->stop.is_paired) /* rw_eval_sets_replay has found it */
         return;
     eval->best_round = so_far->best_round;
-    if (eval->best_round > 0 && eval->stop_value >= 0)
-        eval->best_value =
-            model->metric_value[(eval->best_round - 1) * eval->n_values + eval->stop_value];
+    eval->best_value = rw_eval_sets_best_value(eval);
+}
+
+double rw_eval_sets_best_value(const struct rw_eval_sets *eval)
+{
+    const int at = (eval->best_round - 1) * eval->n_values + eval->stop_value;
+    return eval->best_round > 0 && eval->stop_value >= 0 ? eval->model->metric_value[at] : 0.0;
 }
 
 int rw_eval_sets_verify(struct rw_eval_sets *eval, struct rw_engine *engine)

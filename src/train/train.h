@@ -131,8 +131,8 @@ struct rw_eval_sets {
     int stop_value;
     int stop_set;
     int lower_is_better;
-    int best_round; /* 0: no value yet, or stop_value is -1 */
-    double best_value;
+    int best_round;          /* 0: no value yet, or stop_value is -1 */
+    double best_value;       /* for `paired`, with ties averaged */
     struct rw_stopping stop; /* owned */
 };
 
@@ -168,6 +168,8 @@ void rw_eval_sets_restore(struct rw_eval_sets *eval, struct rw_model *so_far);
 /* Checks that the scores give the stored metrics of the last round; a custom metric is not
  * checked. RW_ERR_DATA: a metric differs. */
 int rw_eval_sets_verify(struct rw_eval_sets *eval, struct rw_engine *engine);
+/* Returns the metric of the best round as it was measured; 0 if no round is the best. */
+double rw_eval_sets_best_value(const struct rw_eval_sets *eval);
 /* Returns 1 if `round` used up the patience of early stopping. */
 int rw_eval_sets_is_over(const struct rw_eval_sets *eval, int round);
 

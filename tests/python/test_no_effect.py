@@ -108,6 +108,7 @@ def test_random_combinations(made: Made, other: Made) -> None:
         given.setdefault("rounds", 2)
         given.setdefault("min-docs", 3)
         given.setdefault("l2", 5)
+        given.setdefault("sample-features", 1)
         if contradicts(given, valid is not None):
             n_contradictions += 1
             with pytest.raises(rankwood.ParameterError):

@@ -28,7 +28,7 @@ rankwood._training.SECONDS = {seconds}
 def press(one):
     if one.round == 5 and {press}:
         os.kill(os.getpid(), signal.SIGINT)
-params = {{"rounds": 7, "leaves": 6, "min_docs": 2, "l2": 5, "early_stop": 4}}
+params = {{"rounds": 7, "leaves": 6, "min_docs": 2, "l2": 5, "early_stop": 4, "early_stop_rule": "best"}}
 sets = {{"first": make(2, 20).dataset(), "second": make(3).dataset()}}
 model = rankwood.train(params, make(1).dataset(), valid=sets, stop_on="second", callbacks=[press])
 print(model.n_trees, model.finished)
@@ -102,7 +102,8 @@ def test_log_records(
     monkeypatch.setattr(_training, "SECONDS", 0)
     assert said() == ["round 1/3", "round 2/3", "round 3/3", "3 trees"]
     monkeypatch.setattr(_training, "SECONDS", 60)
-    first, last = said(valid=sets)
+    first, kept, last = said(valid=sets)
+    assert kept.startswith("early stopping keeps round ")
     assert first == "'first' stops training: ndcg@10, after 100 rounds without a better value"
     assert re.fullmatch(r"(\d) trees? \(kept round: \1 of 3\)", last)
     assert said(valid=sets, stop_on="second")[0].startswith("'second' stops training: ndcg@10,")

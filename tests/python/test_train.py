@@ -48,7 +48,8 @@ def test_a_metric_that_cannot_change(of: str, made: Made, other: Made, small: di
 
 def test_sets_by_name(made: Made, other: Made, small: dict[str, Any]) -> None:
     sets = {"first": other.dataset(), "second": make(3).dataset()}
-    model = train({**small, "metric": ["ndcg@10", "map"], "train_metric": True}, made.dataset(), valid=sets)
+    params = {**small, "metric": ["ndcg@10", "map"], "train_metric": True, "early_stop_rule": "best"}
+    model = train(params, made.dataset(), valid=sets)
     assert set(model.evals_result) == {"train", "first", "second"}
     assert set(model.evals_result["second"]) == {"ndcg@10", "map"}
     for name, data in {"train": made.dataset(), **sets}.items():
@@ -90,7 +91,7 @@ def test_features_of_sets_by_name(made: Made, other: Made, small: dict[str, Any]
 
 def test_stop_on(made: Made, other: Made, small: dict[str, Any]) -> None:
     sets = {"a": other.dataset(), "b": make(4, 15).dataset()}
-    params = {**small, "rounds": 60, "early_stop": 5}
+    params = {**small, "rounds": 60, "early_stop": 5, "early_stop_rule": "best"}
     models = {name: train(params, made.dataset(), valid=sets, stop_on=name) for name in sets}
     for name, model in models.items():
         values = model.evals_result[name]["ndcg@10"]
@@ -104,12 +105,17 @@ def test_stop_on(made: Made, other: Made, small: dict[str, Any]) -> None:
 
 def test_callbacks_see_rounds(made: Made, other: Made, small: dict[str, Any]) -> None:
     seen: list[Round] = []
-    model = train(small, made.dataset(), valid={"v": other.dataset()}, callbacks=[seen.append])
+    params = {**small, "early_stop_rule": "best"}
+    model = train(params, made.dataset(), valid={"v": other.dataset()}, callbacks=[seen.append])
     assert [one.round for one in seen] == list(range(1, 9))
     assert {one.n_rounds for one in seen} == {8}
     assert [one.metrics["v"]["ndcg@10"] for one in seen] == model.evals_result["v"]["ndcg@10"]
     assert seen[-1].best_round == model.best_round
     assert seen[-1].best_value == max(model.evals_result["v"]["ndcg@10"])
+    seen.clear()
+    model = train(small, made.dataset(), valid={"v": other.dataset()}, callbacks=[seen.append])
+    for one in seen:
+        assert one.best_value == model.evals_result["v"]["ndcg@10"][one.best_round - 1]
 
 
 def test_a_callback_stops(made: Made, small: dict[str, Any]) -> None:
@@ -165,8 +171,9 @@ def test_objective_of_ones_own(made: Made, small: dict[str, Any], sort: bool) ->
     def data() -> rankwood.Dataset:
         return rankwood.Dataset(made.X[order], made.y[order], qid=made.qid[order], sort=sort)
 
-    own = train({**small, "objective": squares}, data())
-    built_in = train({**small, "objective": "regression"}, data())
+    params = {**small, "sample_features": 1}
+    own = train({**params, "objective": squares}, data())
+    built_in = train({**params, "objective": "regression"}, data())
     assert trees_of(own) == trees_of(built_in)
     assert np.corrcoef(own.predict(made.X), made.y)[0, 1] > 0.5
 
@@ -267,7 +274,8 @@ def test_ctrl_c_keeps_the_best_round(made: Made, other: Made, small: dict[str, A
         if one.round == one.best_round + 6:
             raise KeyboardInterrupt
 
-    model = train({**small, "rounds": 500, "rate": 0.5}, made.dataset(), valid=other.dataset(), callbacks=[press])
+    params = {**small, "rounds": 500, "rate": 0.5, "early_stop_rule": "best"}
+    model = train(params, made.dataset(), valid=other.dataset(), callbacks=[press])
     values = model.evals_result["valid"]["ndcg@10"]
     assert not model.finished
     assert model.n_trees == model.best_round == 1 + values.index(max(values)) == len(values) - 6
