@@ -1146,11 +1146,12 @@ struct rw_tuned {
  * given with a probability of 1/2, because the defaults suit most data.
  *
  * Ties count as the mean over all orders, whatever `ties` is. With folds, a query's value comes
- * from the model that was trained without it, and the number of rounds is the best one for all folds
- * together. Among whole trials, those that are worse than the best by at most one standard error of
- * the difference, paired by query, are level. Trial 0 is chosen if it is level. Otherwise it is the
- * level trial with the fewest leaves, and of equal ones the first. The estimate repeats all
- * decisions for each half of the queries.
+ * from the model that was trained without it, and the number of rounds is the best one for all
+ * folds together. Whole trials are compared by the differences of their queries. A trial is a
+ * candidate if it is better than trial 0 by more than two standard errors, and worse than the best
+ * by at most one. The candidate with the fewest leaves is chosen, and of equal ones the first.
+ * Without a candidate it is trial 0. The estimate repeats all decisions for each half of the
+ * queries.
  *
  * With n_trials, the result depends only on data, parameters, space and n_trials, and not on the
  * machine. With `seconds`, a bracket that is not finished in time is left out, so the result is

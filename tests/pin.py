@@ -434,6 +434,8 @@ VALUES = {  # whose figures are the same everywhere
     "calibrate": "calibrate l.model lv.txt -o calibrated.model",
     "calibrate logistic": "calibrate l.model lv.txt --method logistic -o calibrated.model",
     "select": "select l.txt --valid lv.txt --test l.txt --rounds 3 --min-docs 3 -o chosen --model chosen.model",
+    "tune": "tune l.txt --valid lv.txt --trials 11 --rounds 12 --early-stop 3 -o tuned.model",
+    "tune folds": "tune l.txt --folds 3 --trials 3 --rounds 6 --early-stop 3 -o tuned.model",
 }
 TEXTS = {  # files and standard output, whose bytes are pinned
     "predict": ("predict l.model lv.txt -o OUT", "OUT"),
@@ -454,6 +456,8 @@ TEXTS = {  # files and standard output, whose bytes are pinned
     "prune": ("prune l.model lv.txt --loss 0.05 -o OUT --quiet", "OUT"),
     "calibrate": ("calibrate l.model lv.txt -o OUT --quiet", "OUT"),
     "select": ("select l.txt --valid lv.txt --rounds 3 --min-docs 3 -o OUT --quiet", "OUT"),
+    "tune": ("tune l.txt --valid lv.txt --trials 11 --rounds 12 --early-stop 3 -o OUT --quiet", "OUT"),
+    "tune parameters": ("tune l.txt --folds 3 --trials 3 --rounds 6 --early-stop 3 --params-out OUT --quiet", "OUT"),
 }
 
 

@@ -88,8 +88,8 @@ def tune(
     """Search for parameters that improve a metric, and train a model with them.
 
     Trials train for few rounds first, and only the best third trains for longer. The result depends only on the data,
-    the parameters, ``space`` and ``trials``, not on the machine. Trial 0 has the given parameters, and keeps its place
-    unless another trial is better by more than one standard error.
+    the parameters, ``space`` and ``trials``, not on the machine. Trial 0 has the given parameters. It is chosen unless
+    another trial is better by more than two standard errors of the difference, paired by query.
 
     Parameters
     ----------

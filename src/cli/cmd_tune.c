@@ -113,12 +113,15 @@ static void print(struct rw_cli *cli, const struct rw_tuned *tuned)
         "chose; interval: %d resamples of the queries",
         tuned->metric, to->mean_b, to->mean_a, to->difference, to->low, to->high, to->n_queries,
         tuned->n_samples);
+    if (tuned->chosen > 0 && to->difference <= 0)
+        rw_result_line("estimate: no gain on queries that did not choose the setting; the given "
+                       "parameters may be as good");
     rw_result_line(
         "whole: trained until early stopping, other trials were dropped before; all leaves: of "
         "all trees together\n"
         "difference: from the best whole trial; error: its standard error, paired by query\n"
-        "chosen: of the trials within one error of the best, trial 0, or the one with the fewest "
-        "leaves\n"
+        "chosen: of the trials that are better than trial 0 by more than two errors and within one "
+        "error of the best, the one with the fewest leaves; without such a trial, trial 0\n"
         "figures of the table are optimistic, because they chose the setting; the estimate is "
         "not\n%s",
         tuned->conventions);

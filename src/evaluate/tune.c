@@ -28,6 +28,8 @@ enum {
     N_RUNGS = 3,                     /* the last one is whole */
     N_SUBSETS = 3,                   /* all queries, the first half, the second half */
     MOST_DOCS_SIDE_BY_SIDE = 100000, /* as in cv.c */
+    LEVEL_ERRORS = 1,  /* standard errors that a level trial may be worse than the best */
+    BETTER_ERRORS = 2, /* standard errors by which a chosen trial is better than trial 0 */
     OUT_OF_TIME = 1
 };
 /* Length of the rungs before the last, in units of what trial 0 needed. */
@@ -515,23 +517,25 @@ static int search(struct tuning *t)
 
 /* ---- the choice ---- */
 
-/* Compares a whole trial with the best one. Returns 1 if they are level. */
-static int compare(const struct tuning *t, const struct trial *best, const struct trial *trial,
-                   int s, double *difference, double *error)
+/* Compares two whole trials. Returns 1 if b is better by more than n_errors standard errors.
+ * difference: a minus b */
+static int is_better(const struct tuning *t, const struct trial *b, const struct trial *a, int s,
+                     int n_errors, double *difference, double *error)
 {
     const uint32_t begin = t->begin[s];
-    rw_paired_difference(trial->value[s] + begin, best->value[s] + begin, t->weight + begin,
+    rw_paired_difference(a->value[s] + begin, b->value[s] + begin, t->weight + begin,
                          t->end[s] - begin, difference, error);
-    return -*difference <= *error;
+    return -*difference > n_errors * *error;
 }
 
-/* Returns the trial that the queries of a subset choose: trial 0 if it is level with the best one,
- * else the level one with the fewest leaves. */
+/* Returns the trial that the queries of a subset choose. Candidates are level with the best one,
+ * and better than trial 0 by more than one standard error. The one with the fewest leaves is
+ * chosen, and trial 0 if there is none. */
 static int choose(const struct tuning *t, int s)
 {
     struct trial *const *trial = t->made->trial;
     double difference, error;
-    int best = 0, chosen = -1;
+    int best = 0, chosen = 0;
     for (int i = 1; i < t->made->tuned.n_trials; i++) {
         if (trial[i]->is_whole[s] && ranks_before(trial[i], trial[best], s))
             best = i;
@@ -540,15 +544,16 @@ static int choose(const struct tuning *t, int s)
         struct rw_tune_trial *out = &trial[i]->out;
         if (!trial[i]->is_whole[s])
             continue;
-        const int is_level = compare(t, trial[best], trial[i], s, &difference, &error);
+        const int is_level =
+            !is_better(t, trial[best], trial[i], s, LEVEL_ERRORS, &difference, &error);
         if (s == 0) {
             out->difference = difference;
             out->error = error;
             out->is_level = is_level;
         }
-        if (is_level && chosen != 0 &&
-            (chosen < 0 || trial[i]->rounds[s] * trial[i]->leaves <
-                               trial[chosen]->rounds[s] * trial[chosen]->leaves))
+        const double leaves = trial[i]->rounds[s] * trial[i]->leaves;
+        if (is_level && is_better(t, trial[i], trial[0], s, BETTER_ERRORS, &difference, &error) &&
+            (chosen == 0 || leaves < trial[chosen]->rounds[s] * trial[chosen]->leaves))
             chosen = i;
     }
     return chosen;

@@ -32,16 +32,16 @@ static int fail_at(struct reading *r, int status)
     return rw_fail(r->ctx, status, "%s:%d: %s", r->name, r->line, text);
 }
 
-/* Returns 1 if the value has an effect together with the caller's parameters. Only the default
- * space leaves other values out. */
+/* Returns 1 if the value has an effect together with the caller's parameters, else 0. Only the
+ * default space leaves such values out. */
 static int has_effect(struct reading *r, int at, const char *value)
 {
     struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
-    if (rw_params_copy(r->ctx, r->params, &copy) < 0)
-        return 0;
+    RW_TRY(rw_params_copy(r->ctx, r->params, &copy));
     rw_params_on_no_effect(copy, RW_NO_EFFECT_ERROR);
-    return rw_params_set(r->ctx, copy, rw_param_rows[at].info.name, value) == RW_OK &&
-           rw_params_check(r->ctx, copy, RW_PARAMS_TRAIN) == RW_OK;
+    int status = rw_params_set(r->ctx, copy, rw_param_rows[at].info.name, value);
+    status = status < 0 ? status : rw_params_check(r->ctx, copy, RW_PARAMS_TRAIN);
+    return status == RW_ERR_ARGUMENT ? 0 : status < 0 ? status : 1;
 }
 
 static int check_value(struct reading *r, int at, const char *value)
@@ -81,8 +81,9 @@ static int parse_range(struct reading *r, char *const *word, struct rw_tune_axis
                        "%s:%d: '%s': a log range must begin above 0, not at %s", r->name, r->line,
                        name, word[0]);
     /* of a range, the default space searches all or nothing */
-    axis->n_values = r->is_default && !has_effect(r, axis->at, word[1]) ? -1 : 0;
-    return RW_OK;
+    const int is_kept = r->is_default ? has_effect(r, axis->at, word[1]) : 1;
+    axis->n_values = is_kept ? 0 : -1;
+    return is_kept < 0 ? is_kept : RW_OK;
 }
 
 /* Parses "VALUE|VALUE|...". */
@@ -104,7 +105,9 @@ static int parse_values(struct reading *r, char *text, struct rw_tune_axis *axis
         if (end)
             *end++ = 0;
         RW_TRY(check_value(r, axis->at, at));
-        if (r->is_default && !has_effect(r, axis->at, at))
+        const int is_kept = r->is_default ? has_effect(r, axis->at, at) : 1;
+        RW_TRY(is_kept);
+        if (!is_kept)
             continue;
         RW_TRY(rw_arena_text(r->ctx, r->arena, &axis->value[axis->n_values++], at));
     }

@@ -167,6 +167,12 @@ def commands() -> list[Command]:
             f" {ONE} -o out --model made",
             ("out", "made"),
         ),
+        Command(
+            "tune",
+            f"tune {train} --folds 2 --rounds 2 --leaves 3 --min-docs 2 --early-stop 0 --trials 3"
+            f" {ONE} -o out --params-out made",
+            ("out", "made"),
+        ),
         Command("prune", f"prune {d}model {valid} --loss 0.1 {ONE} -o out", out),
         Command("synth", "synth --shape letor --queries 3 --seed 1 -o out", out),
         Command("synth, gzip", "synth --shape letor --queries 3 --seed 1 -o out.gz", ("out.gz",)),

@@ -183,6 +183,25 @@ static void keep_third(int first, int n)
         plain[order[i]].is_alive = 0;
 }
 
+/* Returns by how many standard errors trial a is better than trial b. */
+static double errors_between(int a, int b, int subset)
+{
+    double sum = 0, squares = 0;
+    int n = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t q = 0; q < N_QUERIES; q++) {
+            if (!is_in(&plain[a], subset, q))
+                continue;
+            const double d = (double)plain[a].value[plain[a].rounds - 1][q] -
+                             (double)plain[b].value[plain[b].rounds - 1][q];
+            sum += pass == 0 ? d : 0;
+            n += pass == 0;
+            squares += pass == 1 ? (d - sum / n) * (d - sum / n) : 0;
+        }
+    }
+    return sum == 0 ? 0 : sum / n / sqrt(squares / (n - 1.0) / n);
+}
+
 /* Searches with the queries of a subset, and returns the chosen trial. */
 static int search_plain(int subset, int n_trials)
 {
@@ -210,27 +229,15 @@ static int search_plain(int subset, int n_trials)
                 keep_third(first, n);
         }
     }
-    int best = 0, chosen = -1;
+    int best = 0, chosen = 0;
     for (int i = 1; i < n_trials; i++)
         best = plain[i].is_whole && plain[i].mean > plain[best].mean ? i : best;
-    for (int i = 0; i < n_trials; i++) {
-        double sum = 0, squares = 0;
-        int n = 0;
-        for (int pass = 0; pass < 2; pass++) {
-            for (uint32_t q = 0; q < N_QUERIES; q++) {
-                if (!is_in(&plain[i], subset, q))
-                    continue;
-                const double d = (double)plain[best].value[plain[best].rounds - 1][q] -
-                                 (double)plain[i].value[plain[i].rounds - 1][q];
-                sum += pass == 0 ? d : 0;
-                n += pass == 0;
-                squares += pass == 1 ? (d - sum / n) * (d - sum / n) : 0;
-            }
-        }
-        const int is_level = plain[i].is_whole && sum / n <= sqrt(squares / (n - 1.0) / n) + 1e-12;
-        if (is_level && chosen != 0 &&
-            (chosen < 0 ||
-             plain[i].rounds * plain[i].leaves < plain[chosen].rounds * plain[chosen].leaves))
+    for (int i = 1; i < n_trials; i++) {
+        if (!plain[i].is_whole || errors_between(best, i, subset) > 1 + 1e-9 ||
+            errors_between(i, 0, subset) <= 2)
+            continue;
+        if (chosen == 0 ||
+            plain[i].rounds * plain[i].leaves < plain[chosen].rounds * plain[chosen].leaves)
             chosen = i;
     }
     return chosen;
@@ -307,6 +314,17 @@ Test(tune, finds_what_a_plain_search_by_folds_finds)
     expect_same_model(model, tuned->model);
     cr_assert_eq(rw_model_n_trees(model), tuned->trials[tuned->chosen].rounds);
     rw_model_free(model);
+    rw_free(tuned);
+}
+
+/* Trial 0 can hardly split, so that other trials are significantly better. */
+Test(tune, replaces_parameters_that_are_worse)
+{
+    params->min_docs = 230; /* a field that is not marked as set, so it is searched */
+    struct rw_tuned *tuned = tuned_by(valid);
+    expect_plain(tuned, NULL);
+    cr_assert_gt(tuned->chosen, 0);
+    cr_assert_gt(tuned->estimate.difference, 0);
     rw_free(tuned);
 }
 
