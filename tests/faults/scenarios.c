@@ -147,6 +147,42 @@ out:
     return status;
 }
 
+/* Grows bags with a validation set, resumes, refits, and scores each bag. */
+static int bags(struct rw_ctx *ctx)
+{
+    static const char *const pairs[] = {"bags", "3", "bag-queries", "0.8", NULL};
+    static double each[3 * N_DOCS];
+    struct rw_params *params = NULL, *again = NULL;
+    struct rw_model *made = NULL, *resumed = NULL, *refit = NULL;
+    char path[PATH_ROOM];
+    const struct rw_dataset *sets[] = {valid};
+    struct rw_checkpoints checkpoints = {.path = path_of("ck", path), .every_rounds = 1};
+    struct rw_train_hooks hooks = {.checkpoints = &checkpoints};
+    int status;
+    remove(path);
+    DO(make_params(ctx, pairs, &params));
+    DO(rw_train(ctx, params, train, sets, 1, &hooks, &made));
+    DO(add_model(ctx, made));
+    checkpoints.resume = path;
+    checkpoints.or_start = 1;
+    DO(rw_params_set(ctx, params, "rounds", "5"));
+    DO(rw_train(ctx, params, train, sets, 1, &hooks, &resumed));
+    DO(add_model(ctx, resumed));
+    DO(rw_predict_bags(ctx, made, valid, each));
+    add(each, sizeof(each));
+    DO(rw_params_new(ctx, &again));
+    DO(rw_params_set(ctx, again, "device", scenario_device));
+    DO(rw_refit(ctx, again, made, train, NULL, 0, NULL, &refit));
+    DO(add_model(ctx, refit));
+out:
+    rw_model_free(refit);
+    rw_model_free(resumed);
+    rw_model_free(made);
+    rw_params_free(again);
+    rw_params_free(params);
+    return status;
+}
+
 static int go_on(struct rw_ctx *ctx)
 {
     struct rw_params *params = NULL, *more = NULL, *plain = NULL;
@@ -512,6 +548,7 @@ const struct scenario scenarios[] = {
     {"contexts", contexts},
     {"objectives", objectives},
     {"ways to grow", ways_to_grow},
+    {"bags", bags},
     {"going on", go_on},
     {"files", files},
     {"binned sets", binned},

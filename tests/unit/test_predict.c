@@ -122,6 +122,77 @@ Test(predict, first_trees)
     rw_model_free(model);
 }
 
+/* The last training of a model had this number of bags. The text may be any. */
+static void set_bags(struct rw_model *model, char *text)
+{
+    static struct rw_run_param param = {.name = "bags"};
+    param.value = text;
+    model->params.param = &param;
+    model->params.n = 1;
+}
+
+/* A bag has each third tree. Its scores are multiplied by 3, so their mean is the model's score. */
+Test(predict, bags)
+{
+    struct rw_model *model = fixture_random_model(ctx, N_TREES, 8, N_FEATURES, 3);
+    struct rw_dataset *data = fixture_dataset(ctx, 40, N_FEATURES, 0, SEED);
+    static double scores[3][40];
+    struct rw_model some = *model;
+    set_bags(&some, "3");
+    some.n_trees = 21;
+    cr_assert_eq(rw_model_n_bags(&some), 3);
+    cr_assert_eq(rw_predict_bags(ctx, &some, data, scores[0]), RW_OK);
+    for (int bag = 0; bag < 3; bag++) {
+        struct rw_tree trees[7];
+        struct rw_model own = *model;
+        own.tree = trees;
+        own.n_trees = 7;
+        for (int round = 0; round < 7; round++)
+            trees[round] = model->tree[3 * round + bag];
+        for (uint32_t doc = 0; doc < 40; doc++) {
+            float values[2 * N_FEATURES];
+            values_of(model, doc, N_FEATURES, values);
+            cr_assert_eq(scores[bag][doc], 3 * rw_predict_one(&own, values, 2 * N_FEATURES));
+        }
+    }
+    rw_dataset_free(data);
+    rw_model_free(model);
+}
+
+Test(predict, models_without_whole_bags)
+{
+    struct rw_model *model = fixture_random_model(ctx, N_TREES, 8, N_FEATURES, 3);
+    struct rw_dataset *data = fixture_dataset(ctx, 40, N_FEATURES, 0, SEED);
+    static double scores[64 * 40];
+    static const struct {
+        char *bags, *message;
+    } cases[] = {
+        {"1", "the model has one bag, which shows no spread\nhint: train with bags=4"},
+        {"-7", "the model has one bag, which shows no spread\nhint: train with bags=4"},
+        {"65", "the model has one bag, which shows no spread\nhint: train with bags=4"},
+        {"x", "the model has one bag, which shows no spread\nhint: train with bags=4"},
+        {"64", "the model has 23 trees, which are not whole rounds of 64 bags"},
+        {"3", "the model has 23 trees, which are not whole rounds of 3 bags"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rw_model some = *model;
+        set_bags(&some, cases[i].bags);
+        cr_assert_eq(rw_predict_bags(ctx, &some, data, scores), RW_ERR_ARGUMENT, "%s",
+                     cases[i].bags);
+        cr_assert_str_eq(rw_last_error(ctx), cases[i].message);
+    }
+    struct rw_model some = *model;
+    some.n_trees = 21;
+    some.n_earlier = 1;
+    some.earlier = &(struct rw_model_run){.n_trees = 6};
+    set_bags(&some, "3");
+    cr_assert_eq(rw_predict_bags(ctx, &some, data, scores), RW_ERR_ARGUMENT);
+    cr_assert_str_eq(rw_last_error(ctx), "training 1 of the model has bags 1 and the last one has "
+                                         "3, so it cannot be scored bag by bag");
+    rw_dataset_free(data);
+    rw_model_free(model);
+}
+
 Test(predict, blocks_of_every_size)
 {
     struct rw_model *model = fixture_random_model(ctx, 3, 8, 1, 3);
