@@ -36,7 +36,7 @@ int rw_bags_check(struct rw_ctx *ctx, const struct rw_params *params,
     return params->metric_on_train
                ? rw_fail(ctx, RW_ERR_ARGUMENT,
                          "train-metric cannot be used with bags: the training set has scores of "
-                         "each bag, not of the model\nhint: add the training set with --valid")
+                         "each bag, not of the model\nhint: name it as a validation set instead")
                : RW_OK;
 }
 
