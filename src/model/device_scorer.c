@@ -73,7 +73,7 @@ int rw_predict(struct rw_ctx *ctx, const struct rw_model *model, const struct rw
     if (dataset->codes.bins)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "the data set was binned for a training, and has no values");
-    int status = rw_flat_init(ctx, &scorer.flat, model, n_trees);
+    int status = rw_flat_init_scores(ctx, &scorer.flat, model, n_trees);
     if (status >= 0)
         status = score_on_cpu(ctx, &scorer, dataset, scores);
     rw_result_free(scorer.packed);

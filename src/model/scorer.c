@@ -166,12 +166,6 @@ int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d trees requested; the model has %d", n_trees,
                        model->n_trees);
     flat->n_trees = n_trees ? n_trees : model->n_trees;
-    if (n_trees && rw_model_round_end(model, n_trees - 1) != n_trees)
-        return rw_fail(
-            ctx, RW_ERR_ARGUMENT,
-            "%d trees are not whole rounds: this round ends at %d trees, since the model "
-            "averages bags",
-            n_trees, rw_model_round_end(model, n_trees - 1));
     flat->absent = rw_model_absent(model);
     const size_t n = (size_t)flat->n_trees;
     RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->first_node, n + 1));
@@ -190,6 +184,18 @@ int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model
     for (int32_t i = 0; i < flat->n_trees; i++)
         copy_tree(flat, &model->tree[i], i, &numbering);
     return RW_OK;
+}
+
+int rw_flat_init_scores(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
+                        int n_trees)
+{
+    RW_TRY(rw_flat_init(ctx, flat, model, n_trees));
+    if (n_trees == 0 || rw_model_round_end(model, n_trees - 1) == n_trees)
+        return RW_OK;
+    return rw_fail(ctx, RW_ERR_ARGUMENT,
+                   "%d trees are not whole rounds: this round ends at %d trees, since the model "
+                   "averages bags",
+                   n_trees, rw_model_round_end(model, n_trees - 1));
 }
 
 void rw_flat_release(struct rw_flat *flat)
@@ -342,7 +348,7 @@ int rw_scorer_make(struct rw_ctx *ctx, const struct rw_model *model, int n_trees
     RW_SCOPED(rw_scorer_free) struct rw_scorer *scorer = NULL;
     *out = NULL;
     RW_TRY(RW_NEW(ctx, scorer, 1));
-    RW_TRY(rw_flat_init(ctx, &scorer->flat, model, n_trees));
+    RW_TRY(rw_flat_init_scores(ctx, &scorer->flat, model, n_trees));
     RW_TRY(rw_single_new(ctx, &scorer->flat, rw_isa(), &scorer->single));
     if (n_trees == 0 || n_trees == model->n_trees)
         RW_TRY(rw_score_map_copy(ctx, &model->map, &scorer->map));

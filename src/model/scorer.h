@@ -60,6 +60,10 @@ float rw_flat_of_row(const struct rw_flat *flat, uint32_t slot, float value);
  * The caller releases it, even on failure. */
 int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
                  int n_trees);
+/* Does the same for trees whose leaves are added up. RW_ERR_ARGUMENT also if they are a part of a
+ * round of bags, whose sum is not a score. */
+int rw_flat_init_scores(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model *model,
+                        int n_trees);
 void rw_flat_release(struct rw_flat *flat); /* accepts any struct that was zeroed first */
 
 /* Returns 1 if the slot is the first one of its feature. */

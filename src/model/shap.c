@@ -336,7 +336,7 @@ static int make_explainer(struct rw_ctx *ctx, const struct rw_model *model, int 
     const struct rw_flat *flat = &e->flat;
     double *counts;
     RW_TRY(rw_arena_own(ctx, arena, e, free_flat));
-    RW_TRY(rw_flat_init(ctx, &e->flat, model, n_trees));
+    RW_TRY(rw_flat_init_scores(ctx, &e->flat, model, n_trees));
     RW_TRY(number_features(ctx, e));
     RW_TRY(RW_ARENA_NEW(ctx, scratch, counts, flat->first_leaf[flat->n_trees]));
     RW_TRY(RW_ARENA_NEW(ctx, arena, e->tree, (size_t)flat->n_trees));

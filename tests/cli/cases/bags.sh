@@ -29,6 +29,10 @@ say 'and leaves no trace' test "$(grep -c bags bag.txt)" = 0
 "$RANKWOOD" predict one.txt valid.txt --trees 3 >scores 2>/dev/null
 say '3 trees score' test "$(wc -l <scores)" = "$(wc -l <valid.txt)"
 try predict one.txt valid.txt --trees 2
+"$RANKWOOD" predict one.txt valid.txt --trees 2 --leaf-ids >leaves 2>/dev/null
+say 'but any trees have leaves' test "$(wc -w <leaves)" = "$((2 * $(wc -l <valid.txt)))"
+"$RANKWOOD" report one.txt --valid valid.txt --trees 2 -o page.html >/dev/null 2>&1
+say 'report shows the first trees' grep -q "<h3>Tree 2" page.html
 "$RANKWOOD" prune one.txt valid.txt --loss 0.2 -o few.txt >/dev/null 2>&1
 left=$(sed -n 's/^trees //p' few.txt)
 say 'prune keeps whole rounds' test "$((left % 3)):$((left < n))" = 0:1
