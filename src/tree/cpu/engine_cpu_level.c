@@ -29,31 +29,52 @@ static struct rw_cpu_words words_of(const struct rw_cpu *cpu, int32_t slot)
     return words;
 }
 
-/* Adds a node's gains to those of the candidates. */
+/* A candidate's gain in one node, and whether it breaks the monotone constraint. */
+struct own_gain {
+    double gain;
+    uint8_t breaks;
+};
+
+/* Returns the gain if `left` goes left. all: sums of the node; share: rw_level_share of them. */
+static struct own_gain gain_of(const struct rw_split_rule *rule, int direction,
+                               const struct rw_cell *left, const struct rw_cell *all, double share)
+{
+    const struct rw_cell right = rw_cell_less(all, left);
+    return (struct own_gain){rw_level_gain(rule, left, &right, share),
+                             (uint8_t)rw_level_breaks(rule, direction, left, &right)};
+}
+
+/* Adds a node's gains to those of the candidates. An empty bin divides the node as the bin before
+ * it does. Without missing values, both sides for them are equal. */
 static void add_node(const struct rw_cpu *cpu, int32_t slot, uint32_t f, struct candidates *c)
 {
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
-    const struct rw_split_rule *rule = &cpu->host.base.split_rule;
+    const struct rw_split_rule rule = cpu->host.base.split_rule;
     const struct rw_cpu_words words = words_of(cpu, slot);
     const int64_t *cells = rw_cpu_cells(cpu, slot, f);
     const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
     const int direction = rw_host_direction(&cpu->host, f);
-    const struct rw_cell *all = &cpu->total[slot];
-    const double share = rw_level_share(rule, all);
+    const struct rw_cell all = cpu->total[slot];
+    const double share = rw_level_share(&rule, &all);
     struct rw_cell missing = {0, 0, 0}, left = {0, 0, 0};
+    struct own_gain own[2] = {{0.0, 0}, {0.0, 0}};
     if (cuts->has_missing[f])
         missing = rw_cpu_decode(&words, cells + n_bins * (size_t)words.n_words);
     c->n_missing += missing.n;
     for (uint32_t b = 0; b < n_bins; b++) {
         const struct rw_cell cell = rw_cpu_decode(&words, cells + b * (size_t)words.n_words);
-        rw_cell_add(&left, &cell);
-        for (int missing_left = 0; missing_left < 2; missing_left++) {
-            struct rw_cell l = left;
-            if (missing_left)
+        if (cell.n > 0 || b == 0) {
+            rw_cell_add(&left, &cell);
+            own[0] = own[1] = gain_of(&rule, direction, &left, &all, share);
+            if (missing.n > 0) {
+                struct rw_cell l = left;
                 rw_cell_add(&l, &missing);
-            const struct rw_cell r = rw_cell_less(all, &l);
-            c->gain[missing_left][b] += rw_level_gain(rule, &l, &r, share);
-            c->breaks[missing_left][b] |= (uint8_t)rw_level_breaks(rule, direction, &l, &r);
+                own[1] = gain_of(&rule, direction, &l, &all, share);
+            }
+        }
+        for (int missing_left = 0; missing_left < 2; missing_left++) {
+            c->gain[missing_left][b] += own[missing_left].gain;
+            c->breaks[missing_left][b] |= own[missing_left].breaks;
         }
     }
 }
