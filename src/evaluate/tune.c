@@ -529,8 +529,8 @@ static int is_better(const struct tuning *t, const struct trial *b, const struct
 }
 
 /* Returns the trial that the queries of a subset choose. Candidates are level with the best one,
- * and better than trial 0 by more than one standard error. The one with the fewest leaves is
- * chosen, and trial 0 if there is none. */
+ * and better than trial 0 by more than two standard errors. The one with the fewest leaves is
+ * chosen. Without a candidate, it is trial 0. */
 static int choose(const struct tuning *t, int s)
 {
     struct trial *const *trial = t->made->trial;
