@@ -96,6 +96,7 @@ letor-mrr     |l.txt|lv.txt|--rounds 6 --delta mrr --min-docs 3 --sample-queries
 letor-p-all   |l.txt|lv.txt|--rounds 6 --delta p@5 --pairs all --relevant 2 --min-docs 3 --sample-docs 0.7 --split mart --metric p@5
 letor-map     |l.txt|lv.txt|--rounds 8 --delta map --relevant 2 --min-docs 3 --query-weights l.weights --split mart --metric map
 letor-stop    |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --rate 0.5 --metric ndcg@5 --metric map
+letor-best    |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --early-stop-rule best --rate 0.5 --metric ndcg@5 --metric map
 letor-delta   |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --early-stop-delta 0.003 --rate 0.5:0.1:8 --metric ndcg@5 --metric rmse
 letor-start   |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --start-scores l.start --valid-start-scores lv.start --split mart
 letor-start-n |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --start-scores l.start --valid-start-scores lv.start --split newton --rate 0.3:0.05:5

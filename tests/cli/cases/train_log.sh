@@ -4,7 +4,7 @@ command -v python3 >/dev/null || { echo "no python3 to read JSON" >&2; exit 77; 
 small_data
 "$RANKWOOD" train train.txt --valid valid.txt.gz --rounds 3 --leaves 4 --train-metric on --ties mean --quiet -o m --log l
 "$RANKWOOD" train train.txt --valid valid.txt.gz --rounds 3 --leaves 4 --train-metric on --ties mean --quiet -o m --log l1 \
-    --threads 1 --device ref --rate 0.1 --split mart --sample-features 1 --batch 1 --depth 0
+    --threads 1 --device ref --rate 0.1 --split mart --sample-features 0.5 --early-stop-rule paired --batch 1 --depth 0
 python3 - <<'END'
 import json
 rows = [json.loads(line) for line in open("l")]
