@@ -126,6 +126,12 @@ def test_clicks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["model"].n_trees > 0 and names["first"].position_bias is not None
 
 
+def test_bags() -> None:
+    names = {"rankwood": rankwood, "train_set": make(25, 40).dataset(), "valid": make(26, 20).dataset()}
+    names = run("bags", blocks_of("docs/explanation/bags.md"), names)
+    assert names["model"].n_bags == 8 and (names["spread"].rank_low >= 1).all()
+
+
 def test_resuming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names = run(
