@@ -9,7 +9,7 @@
 #include "scratch_file.h"
 #include "train_fixture.h"
 
-enum { N_QUERIES = 60, LENGTH = 9, N_FEATURES = 5, N_TRIALS = 14, ROUNDS = 60, PATIENCE = 8 };
+enum { N_QUERIES = 60, LENGTH = 9, N_FEATURES = 5, N_TRIALS = 14, ROUNDS = 60 };
 enum { N_FOLDS = 3, BRACKET = 9 };
 #define SPACE                                                                                   \
     "leaves 3 9 log\nrate 0.05 0.4 log # steps\n\nobjective lambdarank|xendcg\nmin-docs 1 20\n" \
@@ -19,6 +19,7 @@ static struct rw_dataset *train, *valid;
 static struct rw_params *params;
 static struct rw_tune_options how;
 static uint32_t half[N_QUERIES];
+static int patience = 8;
 
 static void set(struct rw_params *of, const char *name, const char *value)
 {
@@ -157,10 +158,10 @@ static double mean_of(const struct plain *trial, int round, int subset)
 static void stop_early(struct plain *trial, int subset, int limit)
 {
     int best = 0;
-    for (int r = 1; r < limit && r - best < PATIENCE + 1; r++) {
+    for (int r = 1; r < limit; r++) {
         if (mean_of(trial, r, subset) > mean_of(trial, best, subset))
             best = r;
-        if (r - best >= PATIENCE)
+        if (r - best >= patience)
             break;
     }
     trial->rounds = best + 1;
@@ -289,43 +290,63 @@ static void expect_plain(const struct rw_tuned *tuned, const uint32_t *fold_of)
     cr_assert_float_eq(tuned->estimate.mean_b, mean[1] / n, 1e-12);
 }
 
+/* Sets another seed and patience. */
+static void vary(int seed)
+{
+    char text[2] = {(char)('0' + seed), 0};
+    set(params, "seed", text);
+    patience = seed == 1 ? 8 : 2;
+    set(params, "early-stop", patience == 8 ? "8" : "2");
+    cr_assert_eq(rw_folds(scratch_ctx, N_QUERIES, 2, (uint64_t)seed, half), RW_OK);
+}
+
 Test(tune, finds_what_a_plain_search_finds)
 {
     const struct rw_dataset *const sets[] = {valid};
-    struct rw_tuned *tuned = tuned_by(valid);
-    struct rw_model *model;
-    expect_plain(tuned, NULL);
-    cr_assert_eq(rw_train(scratch_ctx, tuned->params, train, sets, 1, NULL, &model), RW_OK);
-    expect_same_model(model, tuned->model);
-    cr_assert_eq(rw_model_n_trees(model), tuned->trials[tuned->chosen].rounds);
-    rw_model_free(model);
-    rw_free(tuned);
+    for (int seed = 1; seed <= 4; seed++) {
+        struct rw_model *model;
+        vary(seed);
+        struct rw_tuned *tuned = tuned_by(valid);
+        expect_plain(tuned, NULL);
+        cr_assert_eq(rw_train(scratch_ctx, tuned->params, train, sets, 1, NULL, &model), RW_OK);
+        expect_same_model(model, tuned->model);
+        cr_assert_eq(rw_model_n_trees(model), tuned->trials[tuned->chosen].rounds);
+        rw_model_free(model);
+        rw_free(tuned);
+    }
 }
 
 Test(tune, finds_what_a_plain_search_by_folds_finds)
 {
+    static const char *const least_gain[] = {"0", "0", "0.4", "0.6"};
     uint32_t fold_of[N_QUERIES];
-    struct rw_model *model;
     how.n_folds = N_FOLDS;
-    cr_assert_eq(rw_folds(scratch_ctx, N_QUERIES, N_FOLDS, 1, fold_of), RW_OK);
-    struct rw_tuned *tuned = tuned_by(NULL);
-    expect_plain(tuned, fold_of);
-    cr_assert_eq(rw_train(scratch_ctx, tuned->params, train, NULL, 0, NULL, &model), RW_OK);
-    expect_same_model(model, tuned->model);
-    cr_assert_eq(rw_model_n_trees(model), tuned->trials[tuned->chosen].rounds);
-    rw_model_free(model);
-    rw_free(tuned);
+    for (int seed = 1; seed <= 4; seed++) {
+        struct rw_model *model;
+        vary(seed);
+        set(params, "min-gain", least_gain[seed - 1]);
+        cr_assert_eq(rw_folds(scratch_ctx, N_QUERIES, N_FOLDS, (uint64_t)seed, fold_of), RW_OK);
+        struct rw_tuned *tuned = tuned_by(NULL);
+        expect_plain(tuned, fold_of);
+        cr_assert_eq(rw_train(scratch_ctx, tuned->params, train, NULL, 0, NULL, &model), RW_OK);
+        expect_same_model(model, tuned->model);
+        rw_model_free(model);
+        rw_free(tuned);
+    }
 }
 
 /* Trial 0 can hardly split, so that other trials are significantly better. */
 Test(tune, replaces_parameters_that_are_worse)
 {
     params->min_docs = 230; /* a field that is not marked as set, so it is searched */
-    struct rw_tuned *tuned = tuned_by(valid);
-    expect_plain(tuned, NULL);
-    cr_assert_gt(tuned->chosen, 0);
-    cr_assert_gt(tuned->estimate.difference, 0);
-    rw_free(tuned);
+    for (int seed = 1; seed <= 6; seed++) {
+        vary(seed);
+        struct rw_tuned *tuned = tuned_by(valid);
+        expect_plain(tuned, NULL);
+        cr_assert_gt(tuned->chosen, 0);
+        cr_assert_gt(tuned->estimate.difference, 0);
+        rw_free(tuned);
+    }
 }
 
 static void expect_same(const struct rw_tuned *a, const struct rw_tuned *b)
