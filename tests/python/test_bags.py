@@ -70,7 +70,7 @@ def alone(params: dict[str, Any], bag: int, made: Made, **more: Any) -> Model:
     return train(params | {"bags": 1, "seed": seed_of(params["seed"], bag)}, made.dataset(), **more)
 
 
-MORE = {
+MORE: dict[str, dict[str, Any]] = {
     "lambdarank": {},
     "yetirank": {"objective": "yetirank"},
     "newton": {"split": "newton", "sample_features": 0.6},

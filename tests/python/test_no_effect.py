@@ -38,7 +38,8 @@ NUMBERS: dict[str, tuple[float, float]] = {
     "truncation": (2, 15), "sigma": (0.5, 2), "position-l2": (0, 5), "position-norm": (0, 5), "permutations": (1, 4),
     "decay": (0.5, 1), "refit-decay": (0, 1), "category-smoothing": (0, 20), "category-penalty": (0, 1),
     "sample-queries": (0.5, 1), "sample-features": (0.5, 1), "sample-docs": (0.5, 1), "sample-features-node": (0.5, 1),
-    "bags": (1, 3), "bag-queries": (0.5, 1), "early-stop": (0, 9), "early-stop-delta": (0, 0.01), "relevant": (1, 3), "seed": (1, 99), "threads": (1, 3),
+    "bags": (1, 3), "bag-queries": (0.5, 1),
+    "early-stop": (0, 9), "early-stop-delta": (0, 0.01), "relevant": (1, 3), "seed": (1, 99), "threads": (1, 3),
     "batch": (1, 4),
 }  # fmt: skip
 # What data and files are needed for.
