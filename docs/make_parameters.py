@@ -52,7 +52,7 @@ TIPS = {
     "leaves": "try a quarter to four times the default. Small data needs few leaves.",
     "l2": "try 30 to 1000. Small data needs more.",
     "min-docs": "try 5 to 100. Raise it if training is far better than validation.",
-    "bags": "try 4 on small data, with `sample-queries` below 1; the model has 4 times the trees. "
+    "bags": "try 4 on small data; the model has 4 times the trees. "
     "See [bags](../explanation/bags.md).",
     "sample-features": "lower values give faster, more varied trees.",
     "sample-queries": "use it rather than `sample-docs`: it keeps each ranking whole.",
