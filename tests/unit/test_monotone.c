@@ -61,6 +61,7 @@ static void draw_params(uint64_t seed)
 {
     static const char *const words[][4] = {{"split", "mart", "newton", "newton"},
                                            {"leaves", "5", "12", "31"},
+                                           {"grow", "leaves", "symmetric", "symmetric"},
                                            {"rate", "0.1", "1", "0.9:0.1:5"},
                                            {"absent", "zero", "missing", "missing"},
                                            {"min-docs", "1", "3", "10"},
@@ -157,7 +158,7 @@ Test(monotone, no_pair_breaks_it)
             rw_model_free(other);
         }
         struct rw_monotone *room;
-        cr_assert_eq(RW_NEW(ctx, room, 63), RW_OK);
+        cr_assert_eq(RW_NEW(ctx, room, 127), RW_OK);
         for (int32_t t = 0; t < model->n_trees; t++) {
             cr_assert_eq(rw_monotone_broken(room, direction, &model->tree[t]), -1);
             for (int32_t k = 0; k < model->tree[t].n_leaves - 1; k++)

@@ -145,3 +145,46 @@ Test(node_features, each_node_has_its_own)
     cr_assert_gt(__builtin_popcount(used), 4);
     rw_model_free(model);
 }
+
+/* A level of a symmetric tree has one feature, which is drawn anew for each level, among those that
+ * the features above allow. */
+Test(node_features, each_level_has_its_own)
+{
+    static const uint32_t group[] = {0x6, 0x30, 0xe0};
+    uint32_t used = 0;
+    set("grow", "symmetric");
+    set("sample-features", "1");
+    struct rw_model *free_model = trained();
+    cr_assert_gt(n_broken(free_model, group, 3), 0);
+    rw_model_free(free_model);
+    set("interactions", "1-2;4-5;5-7");
+    struct rw_model *model = trained();
+    cr_assert_eq(n_broken(model, group, 3), 0);
+    rw_model_free(model);
+    set("interactions", "");
+    set("sample-features-node", "1e-9");
+    model = trained();
+    for (int32_t k = 0; k + 1 < model->tree[0].n_leaves; k = 2 * k + 1)
+        used |= 1u << model->tree[0].feature[k];
+    cr_assert_gt(__builtin_popcount(used), 2);
+    rw_model_free(model);
+}
+
+/* A level pays a feature's cost once, and its splits share the rest of the gain. */
+Test(node_features, a_level_pays_once)
+{
+    set("grow", "symmetric");
+    set("depth", "2");
+    set("feature-penalty", "1-9:0");
+    struct rw_model *model = trained();
+    const double gain = model->tree[0].gain[1];
+    char costs[32];
+    cr_assert_eq(model->tree[0].n_leaves, 4);
+    cr_assert_eq(model->tree[0].gain[2], gain);
+    snprintf(costs, sizeof(costs), "1-9:%.17g", gain / 2.0);
+    rw_model_free(model);
+    set("feature-penalty", costs);
+    model = trained();
+    cr_assert_eq(model->tree[0].gain[1], (2.0 * gain - gain / 2.0) / 2.0);
+    rw_model_free(model);
+}
