@@ -390,7 +390,7 @@ int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *s
     enum { MOST = sizeof(bench->made.params) / sizeof(bench->made.params[0]) };
     struct rw_ctx *ctx = bench->ctx;
     struct rw_params *params, *user = given ? bench->options->params : NULL;
-    const int levels = user && user->grow == RW_GROW_LEVELS;
+    const int levels = user && user->grow != RW_GROW_LEAVES;
     if (bench->made.n_params == MOST)
         return rw_fail(ctx, RW_ERR_INTERNAL, "a suite has more than %d sets of parameters", MOST);
     RW_TRY(rw_params_new(ctx, &params));

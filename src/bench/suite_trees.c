@@ -40,7 +40,7 @@ static int make_params(struct rw_bench *bench, const struct rw_bench_setting *se
 /* Returns the number of leaves that a tree may have. */
 static int most_leaves(const struct rw_params *params, uint32_t n_docs)
 {
-    if (params->grow == RW_GROW_LEVELS)
+    if (params->grow != RW_GROW_LEAVES)
         return 1 << (params->depth > 0 ? params->depth : DEFAULT_LEVELS);
     return rw_params_leaves(params, n_docs);
 }
@@ -143,8 +143,9 @@ static int queries_of(struct trees *s, const struct preset *preset, const char *
 static void name_row(struct row *row)
 {
     char size[32];
-    if (row->params->grow == RW_GROW_LEVELS)
-        snprintf(size, sizeof(size), "%d levels", row->params->depth);
+    if (row->params->grow != RW_GROW_LEAVES)
+        snprintf(size, sizeof(size), "%d %slevels", row->params->depth,
+                 row->params->grow == RW_GROW_SYMMETRIC ? "symmetric " : "");
     else
         snprintf(size, sizeof(size), "%s leaves", rw_params_get(row->params, "leaves"));
     snprintf(row->name, sizeof(row->name), "%s, %s, %d bins%s", row->shape, size, row->params->bins,
@@ -394,7 +395,7 @@ static int send_step(struct grow *s, const struct step *step, const struct step 
 static int is_fixed(const struct grow *s, enum axis axis)
 {
     const struct rw_params *given = s->bench->options->params;
-    if (axis == LEAVES && given && given->grow == RW_GROW_LEVELS)
+    if (axis == LEAVES && given && given->grow != RW_GROW_LEAVES)
         return 1;
     return axis >= BINS && rw_bench_is_given(s->bench, axes[axis].name);
 }

@@ -146,7 +146,7 @@ Test(node_features, each_node_has_its_own)
     rw_model_free(model);
 }
 
-/* A level of a symmetric tree has one feature, which is drawn anew for each level, among those that
+/* A level of a symmetric tree has one feature, which is drawn for that level among those that
  * the features above allow. */
 Test(node_features, each_level_has_its_own)
 {
