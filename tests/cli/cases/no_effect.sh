@@ -7,6 +7,8 @@ t() {
 t --min-hessian 1
 t --grow levels --leaves 8
 t --grow levels --depth 0
+t --grow symmetric --leaves 8
+t --grow symmetric --depth 0
 t --objective regression --truncation 5
 t --objective regression --sigma 2
 t --objective regression --permutations 5
