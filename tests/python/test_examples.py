@@ -21,7 +21,7 @@ import rankwood
 EXAMPLES = Path(__file__).parents[2] / "examples" / "python"
 TO_RANK = ["pandas", "matplotlib", "onnx", "onnxruntime"]
 SCRIPTS = {  # packages that each needs, and its output
-    "rank.py": (TO_RANK, r'better, \d+ worse\n(.*\n)+\[\{"document": 1, "score": [-.\d]+\}, \{"document": 0,'),
+    "rank.py": (TO_RANK, r'better, \d+ worse\n(.*\n)+\[\{"document": 1, "score": [-.\d]+\}, \{"document": 2,'),
     "from_lightgbm.py": (["pandas", "lightgbm"], r"lambda_l2: (.*\n)+LightGBM's \d+ trees, imported: .* [0-9.]+e-"),
     "optuna_search.py": (["pandas", "optuna"], r"30 trials, [1-9]\d* pruned; (.*\n)+.* interval [+-]0\.0"),
     "mlflow_model.py": (["pandas", "mlflow"], r"models:/.*: \d+ documents have the scores"),

@@ -167,7 +167,7 @@ def test_rate_schedule(made: Made, small: dict[str, Any]) -> None:
 
 
 def test_early_stop_delta(made: Made, other: Made, small: dict[str, Any]) -> None:
-    params = small | {"rounds": 60, "early_stop": 5}
+    params = small | {"rounds": 60, "early_stop": 5, "early_stop_rule": "best"}
     plain = train(params, made.dataset(), valid=other.dataset())
     assert train(params | {"early_stop_delta": 0}, made.dataset(), valid=other.dataset()).to_bytes() == plain.to_bytes()
     strict = train(params | {"early_stop_delta": 0.5}, made.dataset(), valid=other.dataset())
