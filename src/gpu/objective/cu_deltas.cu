@@ -299,31 +299,19 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-template <int KIND> static int launch(const struct rw_deltas_args *args, void *stream)
-{
-    const unsigned blocks = blocks_for((uint64_t)args->n_queries * 32, THREADS);
-    return launch_grid(args->draws ? deltas_kernel<KIND, true> : deltas_kernel<KIND, false>, blocks,
-                       THREADS, stream, *args);
-}
-
 extern "C" int rw_cuda_deltas(const struct rw_deltas_args *args, const struct rw_cuda_rank *rank,
                               void *stream)
 {
-    TRY_CUDA(rw_cuda_rank_run(rank, args->run.d_scores, args->run.d_sampled, stream));
-    switch (args->kind) {
-    case RW_DELTA_NDCG:
-        return launch<RW_DELTA_NDCG>(args, stream);
-    case RW_DELTA_DCG:
-        return launch<RW_DELTA_DCG>(args, stream);
-    case RW_DELTA_MAP:
-        return launch<RW_DELTA_MAP>(args, stream);
-    case RW_DELTA_MRR:
-        return launch<RW_DELTA_MRR>(args, stream);
-    case RW_DELTA_ERR:
-        return launch<RW_DELTA_ERR>(args, stream);
-    case RW_DELTA_P:
-        return launch<RW_DELTA_P>(args, stream);
-    default:
-        return launch<RW_DELTA_NONE>(args, stream);
+#define KERNELS(kind)                                         \
+    {                                                         \
+        deltas_kernel<kind, false>, deltas_kernel<kind, true> \
     }
+    static void (*const kernels[][2])(struct rw_deltas_args) = {
+        KERNELS(RW_DELTA_NDCG), KERNELS(RW_DELTA_DCG), KERNELS(RW_DELTA_MAP),
+        KERNELS(RW_DELTA_MRR),  KERNELS(RW_DELTA_ERR), KERNELS(RW_DELTA_NONE),
+        KERNELS(RW_DELTA_P)};
+#undef KERNELS
+    TRY_CUDA(rw_cuda_rank_run(rank, args->run.d_scores, args->run.d_sampled, stream));
+    return launch_grid(kernels[args->kind][args->draws != 0],
+                       blocks_for((uint64_t)args->n_queries * 32, THREADS), THREADS, stream, *args);
 }

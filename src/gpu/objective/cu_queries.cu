@@ -8,10 +8,10 @@
  *
  * Decomposition: logistic has a thread per document. The others have two terms per document, which
  * are summed over the query: a power and a target amount, or a weighted residual and a weight. A
- * warp computes a query, or a block computes a query of over QUERY_DOCS documents. Its threads
- * compute the terms in parallel and write them to the arrays of the result. One warp then adds them
- * in order: every lane adds the terms of all lanes, so that each has both sums. Last, the threads
- * compute the gradients from the terms and the sums. */
+ * warp computes a query, or a block computes a query of over RW_RANK_BLOCK_DOCS documents. Its
+ * threads compute the terms in parallel and write them to the arrays of the result. One warp then
+ * adds them in order: every lane adds the terms of all lanes, so that each has both sums. Last, the
+ * threads compute the gradients from the terms and the sums. */
 #include "gpu/device/kernel.cuh"
 #include "gpu/objective/lambda_cuda.h"
 #include "objective/objective.h"
@@ -20,7 +20,6 @@ enum {
     DOC_THREADS = 256,
     WARP_THREADS = 128,  /* per block, with a query per warp */
     QUERY_THREADS = 512, /* per block, with a query per block */
-    QUERY_DOCS = RW_QUERIES_WARP_DOCS,
 };
 
 __global__ void __launch_bounds__(DOC_THREADS)
@@ -119,70 +118,58 @@ __device__ __forceinline__ void write_gradient(const struct rw_queries_args &a, 
     a.d_hessian[doc] = of_one.hessian;
 }
 
-/* Computes a query per warp, except large ones. */
-template <enum rw_objective_device LOSS>
-__global__ void __launch_bounds__(WARP_THREADS)
-    queries_of_warps_kernel(const __grid_constant__ struct rw_queries_args a)
+/* Computes a query per warp or, for large ones, per block. */
+template <enum rw_objective_device LOSS, bool BLOCK>
+__global__ void __launch_bounds__(BLOCK ? QUERY_THREADS : WARP_THREADS)
+    queries_kernel(const __grid_constant__ struct rw_queries_args a)
 {
-    const uint64_t q = grid_first<WARP_THREADS>() / 32;
-    if (q >= a.n_queries)
-        return; /* the whole warp returns, here and below */
-    const uint32_t first = a.d_offset[q], n = a.d_offset[q + 1] - first, lane = threadIdx.x % 32;
-    if (n == 0 || n > QUERY_DOCS)
+    constexpr int SIZE = BLOCK ? QUERY_THREADS : 32;
+    __shared__ double best[QUERY_THREADS / 32];
+    __shared__ struct query_sums all;
+    const uint64_t job = BLOCK ? blockIdx.x : a.n_large + grid_first<WARP_THREADS>() / 32;
+    if (job >= a.n_queries)
+        return; /* the whole warp or block returns, here and below */
+    const uint32_t q = a.d_query[job], first = a.d_offset[q], n = a.d_offset[q + 1] - first;
+    const uint32_t thread = threadIdx.x % SIZE;
+    if (n == 0)
         return;
     const double *scores = a.run.d_scores + first;
-    const double origin = LOSS == RW_OBJECTIVE_QUERYRMSE
-                              ? rw_residual_from(0.0, a.d_label[first], scores[0])
-                              : best_of_warp<32>(scores, n, lane);
-    for (uint32_t i = lane; i < n; i += 32)
-        write_terms<LOSS>(a, first + i, origin);
-    __syncwarp();
-    const struct query_sums sums = add_terms<LOSS>(a, first, n);
-    for (uint32_t i = lane; i < n; i += 32)
-        write_gradient<LOSS>(a, first + i, origin, sums);
-}
-
-/* Computes a large query per block. */
-template <enum rw_objective_device LOSS>
-__global__ void __launch_bounds__(QUERY_THREADS)
-    queries_of_blocks_kernel(const __grid_constant__ struct rw_queries_args a)
-{
-    __shared__ double best[QUERY_THREADS / 32];
-    __shared__ struct query_sums sums;
-    const uint32_t q = a.d_large[blockIdx.x];
-    const uint32_t first = a.d_offset[q], n = a.d_offset[q + 1] - first;
-    const double *scores = a.run.d_scores + first;
-    double origin =
-        rw_residual_from(0.0, LOSS == RW_OBJECTIVE_QUERYRMSE ? a.d_label[first] : 0.0f, scores[0]);
-    if (LOSS != RW_OBJECTIVE_QUERYRMSE) {
-        origin = best_of_warp<QUERY_THREADS>(scores, n, threadIdx.x);
-        if (threadIdx.x % 32 == 0)
-            best[threadIdx.x / 32] = origin;
+    double origin = LOSS == RW_OBJECTIVE_QUERYRMSE
+                        ? rw_residual_from(0.0, a.d_label[first], scores[0])
+                        : best_of_warp<SIZE>(scores, n, thread);
+    if (BLOCK && LOSS != RW_OBJECTIVE_QUERYRMSE) {
+        if (thread % 32 == 0)
+            best[thread / 32] = origin;
         __syncthreads();
-        for (int warp = 0; warp < QUERY_THREADS / 32; warp++)
+        for (int warp = 0; warp < SIZE / 32; warp++)
             origin = best[warp] > origin ? best[warp] : origin;
     }
-    for (uint32_t i = threadIdx.x; i < n; i += QUERY_THREADS)
+    for (uint32_t i = thread; i < n; i += SIZE)
         write_terms<LOSS>(a, first + i, origin);
-    __syncthreads();
-    if (threadIdx.x < 32) {
-        const struct query_sums all = add_terms<LOSS>(a, first, n);
-        if (threadIdx.x == 0)
-            sums = all;
+    if (BLOCK)
+        __syncthreads();
+    else
+        __syncwarp();
+    struct query_sums sums = {0.0, 0.0, 0};
+    if (thread < 32)
+        sums = add_terms<LOSS>(a, first, n);
+    if (BLOCK) {
+        if (thread == 0)
+            all = sums;
+        __syncthreads();
+        sums = all;
     }
-    __syncthreads();
-    for (uint32_t i = threadIdx.x; i < n; i += QUERY_THREADS)
+    for (uint32_t i = thread; i < n; i += SIZE)
         write_gradient<LOSS>(a, first + i, origin, sums);
 }
 
 template <enum rw_objective_device LOSS>
 static int launch_queries(const struct rw_queries_args *args, void *stream)
 {
-    TRY_CUDA(
-        launch_grid(queries_of_blocks_kernel<LOSS>, args->n_large, QUERY_THREADS, stream, *args));
-    return launch_grid(queries_of_warps_kernel<LOSS>,
-                       blocks_for((uint64_t)args->n_queries * 32, WARP_THREADS), WARP_THREADS,
-                       stream, *args);
+    TRY_CUDA(launch_grid(queries_kernel<LOSS, true>, args->n_large, QUERY_THREADS, stream, *args));
+    return launch_grid(queries_kernel<LOSS, false>,
+                       blocks_for((uint64_t)(args->n_queries - args->n_large) * 32, WARP_THREADS),
+                       WARP_THREADS, stream, *args);
 }
 
 extern "C" int rw_cuda_queries(const struct rw_queries_args *args, void *stream)

@@ -287,21 +287,6 @@ static int make_reals(struct rw_cuda_lambda *lambda, double **d_gradient, double
 
 /* ---- Softmax, queryrmse and logistic ---- */
 
-/* Lists the queries for blocks. */
-static int list_large(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_dataset *dataset,
-                      uint32_t **large, uint32_t *n_large)
-{
-    const uint32_t *offset = dataset->query_offset;
-    size_t room = 0;
-    for (uint32_t q = 0; q < dataset->n_queries; q++) {
-        if (offset[q + 1] - offset[q] <= RW_QUERIES_WARP_DOCS)
-            continue;
-        RW_TRY(RW_ARENA_GROW(ctx, arena, *large, room, (size_t)*n_large + 1));
-        (*large)[(*n_large)++] = q;
-    }
-    return RW_OK;
-}
-
 static int load_queries(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
                         const struct rw_dataset *dataset, const double *gains,
                         struct rw_arena *arena)
@@ -310,19 +295,18 @@ static int load_queries(struct rw_cuda_lambda *lambda, const struct rw_engine_ru
     struct rw_queries_args *args = &lambda->queries;
     const uint32_t n_docs = dataset->n_docs;
     const int relevant = rw_objective_param(rules->objective, "relevant");
-    uint32_t *large = NULL;
+    (void)arena;
     args->loss = rules->objective->device;
     args->n_docs = n_docs;
     args->n_queries = dataset->n_queries;
     args->seed = rules->rule ? rules->rule->seed : 0;
     args->relevant = rules->rule && relevant >= 0 ? rules->rule->value[relevant] : 0.0;
     args->d_doc_weight = lambda->real.d_doc_weight;
-    RW_TRY(list_large(tables->ctx, arena, dataset, &large, &args->n_large));
-    if (args->loss != RW_OBJECTIVE_LOGISTIC) {
-        RW_TRY(RW_DEVICE_TABLE(tables, args->d_offset, dataset->query_offset,
-                               (size_t)args->n_queries + 1));
-        RW_TRY(RW_DEVICE_TABLE(tables, args->d_large, large, args->n_large));
-    }
+    if (args->loss != RW_OBJECTIVE_LOGISTIC)
+        RW_TRY(init_rank(lambda, dataset)); /* only for queries by size */
+    args->n_large = lambda->rank.large.n;
+    args->d_offset = lambda->rank.d_offset;
+    args->d_query = lambda->rank.d_by_size;
     if (rules->objective->ranks)
         RW_TRY(RW_DEVICE_TABLE(tables, args->d_gain, gains, n_docs));
     else

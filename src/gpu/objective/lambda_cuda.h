@@ -205,20 +205,18 @@ struct rw_neighbours_args {
 int rw_cuda_neighbours(const struct rw_neighbours_args *args, const struct rw_cuda_rank *rank,
                        int n_multiprocessors, void *stream);
 
-/* A warp computes a query of up to this number of documents, and a block a larger one. */
-enum { RW_QUERIES_WARP_DOCS = 2048 };
 /* The arguments of the kernels of cu_queries.cu. */
 struct rw_queries_args {
     enum rw_objective_device loss;
     uint32_t n_docs, n_queries;
-    uint64_t seed;            /* xendcg */
-    double relevant;          /* logistic: the label from which a document is relevant */
-    const uint32_t *d_offset; /* [n_queries + 1]; not for logistic */
-    const uint32_t *d_large;  /* [n_large] queries of over RW_QUERIES_WARP_DOCS documents */
-    uint32_t n_large;
-    const double *d_gain;           /* [n_docs] listnet and xendcg */
-    const float *d_label;           /* [n_docs] the others */
-    const double *d_doc_weight;     /* [n_docs] NULL: all are 1 */
+    uint64_t seed;              /* xendcg */
+    double relevant;            /* logistic: the label from which a document is relevant */
+    const uint32_t *d_offset;   /* [n_queries + 1]; not for logistic */
+    const uint32_t *d_query;    /* [n_queries] the large queries, then the others by falling size */
+    uint32_t n_large;           /* queries of over RW_RANK_BLOCK_DOCS documents, for blocks */
+    const double *d_gain;       /* [n_docs] listnet and xendcg */
+    const float *d_label;       /* [n_docs] the others */
+    const double *d_doc_weight; /* [n_docs] NULL: all are 1 */
     double *d_gradient, *d_hessian; /* [n_docs] written */
     /* Set for each run. */
     uint32_t first_doc, tree;
