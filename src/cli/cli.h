@@ -40,6 +40,8 @@ json_t *rw_result_real(double value);
 /* Returns a parameter's value: a number, true or false for on or off, or a string. Strings are
  * words such as "auto", the values of text parameters, and seeds of 2^63 or more. */
 json_t *rw_result_param(const char *name, const char *value);
+/* Returns an object of the parameters that a model file stores. */
+json_t *rw_result_params(struct rw_params *params);
 /* Returns an object. keys: "key:kind key:kind ..."; each takes an argument of its kind:
  *   Kind s: text, by rw_result_text.
  *   Kind n: a double, by rw_result_real.

@@ -27,7 +27,7 @@ static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
 {
     const struct rw_model *model = cv->folds[0].model; /* all folds have its parameters */
     const struct rw_run_view last = rw_model_run(model, rw_model_info(model).n_runs - 1);
-    json_t *folds = json_array(), *used = json_object(), *given = json_object();
+    json_t *folds = json_array(), *used = json_object();
     for (int i = 0; i < last.n_params; i++)
         json_object_set_new(used, last.params[i].name,
                             rw_result_param(last.params[i].name, last.params[i].value));
@@ -39,14 +39,9 @@ static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
             f + 1, fold->n_train, fold->n_valid, fold->n_test, rw_model_n_trees(fold->model),
             rw_model_info(fold->model).best_round, rw_load_json_metrics(fold->eval));
     }
-    for (int i = 0; rw_param_info(i); i++) {
-        const struct rw_param_info *info = rw_param_info(i);
-        const char *value = rw_params_get(params, info->name);
-        if (info->model == 1 || (info->model == 2 && strcmp(value, info->default_value) != 0))
-            json_object_set_new(given, info->name, rw_result_param(info->name, value));
-    }
-    return rw_result_row("params:o given:o folds:o pooled:o conventions:s", used, given, folds,
-                         rw_load_json_metrics(cv->pooled), cv->pooled->conventions);
+    return rw_result_row("params:o given:o folds:o pooled:o conventions:s", used,
+                         rw_result_params(params), folds, rw_load_json_metrics(cv->pooled),
+                         cv->pooled->conventions);
 }
 
 /* Computes mean and standard deviation of the folds' values of a metric. Folds in which no query

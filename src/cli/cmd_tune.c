@@ -74,18 +74,6 @@ static json_t *rows_json(const struct rw_tuned *tuned)
     return rows;
 }
 
-static json_t *params_json(struct rw_params *params)
-{
-    json_t *object = json_object();
-    for (int i = 0; rw_param_info(i); i++) {
-        const struct rw_param_info *info = rw_param_info(i);
-        const char *value = rw_params_get(params, info->name);
-        if (info->model == 1 || (info->model == 2 && strcmp(value, info->default_value) != 0))
-            json_object_set_new(object, info->name, rw_result_param(info->name, value));
-    }
-    return object;
-}
-
 static void print(struct rw_cli *cli, const struct rw_tuned *tuned)
 {
     const struct rw_compared *to = &tuned->estimate;
@@ -133,7 +121,7 @@ static void print(struct rw_cli *cli, const struct rw_tuned *tuned)
             "metric:s trials:i folds:i conventions:s rows:O chosen:i params:o "
             "estimate:o",
             tuned->metric, tuned->n_trials, job.how.n_folds, tuned->conventions, rows,
-            chosen->number, params_json(tuned->params),
+            chosen->number, rw_result_params(tuned->params),
             rw_result_row("mean_given:n mean:n difference:n low:n high:n p:n queries:u samples:i",
                           to->mean_a, to->mean_b, to->difference, to->low, to->high, to->p,
                           to->n_queries, tuned->n_samples)));

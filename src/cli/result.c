@@ -116,6 +116,18 @@ void rw_result_set(json_t *object, const char *keys, ...)
     va_end(args);
 }
 
+json_t *rw_result_params(struct rw_params *params)
+{
+    json_t *object = json_object();
+    for (int i = 0; rw_param_info(i); i++) {
+        const struct rw_param_info *info = rw_param_info(i);
+        const char *value = rw_params_get(params, info->name);
+        if (info->model == 1 || (info->model == 2 && strcmp(value, info->default_value) != 0))
+            json_object_set_new(object, info->name, rw_result_param(info->name, value));
+    }
+    return object;
+}
+
 json_t *rw_result_row(const char *keys, ...)
 {
     va_list args;

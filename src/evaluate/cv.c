@@ -11,10 +11,6 @@
 #include "evaluate/evaluate.h"
 #include "params/params.h"
 
-/* With more documents than this, folds are trained one after another: parallel folds need memory
- * each, and one training on such data keeps all threads busy. */
-enum { MOST_DOCS_SIDE_BY_SIDE = 100000 };
-
 /* ---- folds ---- */
 
 int rw_by_key(const void *a, const void *b)
@@ -166,7 +162,7 @@ static int run_fold(struct validation *v, int fold, struct rw_ctx *ctx)
 
 /* ---- all folds ---- */
 
-static int has_stopped(void *user, const struct rw_progress *progress)
+int rw_poll_of_other(void *user, const struct rw_progress *progress)
 {
     (void)progress;
     return rw_poll_is_stopped(user);
@@ -185,7 +181,7 @@ static int run_folds(void *user, struct rw_ctx *ctx, int worker)
     RW_TRY(rw_ctx_set_comm(ctx, NULL));
     rw_ctx_set_log(ctx, NULL, NULL);
     if (worker > 0)
-        RW_TRY(rw_ctx_set_poll(ctx, has_stopped, job->v->ctx));
+        RW_TRY(rw_ctx_set_poll(ctx, rw_poll_of_other, job->v->ctx));
     for (int f = worker; f < job->v->cv.n_folds; f += job->n_workers)
         RW_TRY(run_fold(job->v, f, ctx));
     return RW_OK;
@@ -201,7 +197,7 @@ static int choose_workers(struct rw_ctx *ctx, struct validation *v, int *n_worke
     struct rw_plan plan;
     const int most = ctx->n_threads < v->cv.n_folds ? ctx->n_threads : v->cv.n_folds;
     *n_workers = 1;
-    if (v->dataset->n_docs > MOST_DOCS_SIDE_BY_SIDE || strncmp(v->params.device, "cuda", 4) == 0)
+    if (v->dataset->n_docs > RW_MOST_DOCS_SIDE_BY_SIDE || strncmp(v->params.device, "cuda", 4) == 0)
         return RW_OK;
     if (strcmp(v->params.device, "auto") == 0 && most > 1) {
         if (v->nested)

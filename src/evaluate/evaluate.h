@@ -48,6 +48,11 @@ struct rw_keyed {
 /* Compares two struct rw_keyed for qsort: by ascending key, then by ascending id. */
 int rw_by_key(const void *a, const void *b);
 
+/* With more documents than this, trainings run one after another. Parallel ones need memory each,
+ * and one training on such data keeps all threads busy. */
+enum { RW_MOST_DOCS_SIDE_BY_SIDE = 100000 };
+/* A poll for the context of a parallel training. user: the caller's context, which was polled. */
+int rw_poll_of_other(void *user, const struct rw_progress *progress);
 /* Divides the queries into folds, groups of nearly equal size that are drawn by `seed`. Returns
  * RW_ERR_ARGUMENT for fewer than 2 folds, or more folds than queries. folds: [n_queries] receives
  * the fold of each query, from 0 to n_folds - 1 */

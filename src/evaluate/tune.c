@@ -23,11 +23,10 @@
 #include "train/train.h"
 
 enum {
-    BRACKET = 9,                     /* trials of a bracket */
-    KEPT_PART = 3,                   /* a rung keeps 1 in 3 */
-    N_RUNGS = 3,                     /* the last one is whole */
-    N_SUBSETS = 3,                   /* all queries, the first half, the second half */
-    MOST_DOCS_SIDE_BY_SIDE = 100000, /* as in cv.c */
+    BRACKET = 9,       /* trials of a bracket */
+    KEPT_PART = 3,     /* a rung keeps 1 in 3 */
+    N_RUNGS = 3,       /* the last one is whole */
+    N_SUBSETS = 3,     /* all queries, the first half, the second half */
     LEVEL_ERRORS = 1,  /* standard errors that a level trial may be worse than the best */
     BETTER_ERRORS = 2, /* standard errors by which a chosen trial is better than trial 0 */
     OUT_OF_TIME = 1
@@ -325,12 +324,6 @@ struct rung {
     int n, number, n_workers;
 };
 
-static int has_stopped(void *user, const struct rw_progress *progress)
-{
-    (void)progress;
-    return rw_poll_is_stopped(user);
-}
-
 /* Runs the trials worker, worker + n_workers and so on. */
 static int run_some(void *user, struct rw_ctx *ctx, int worker)
 {
@@ -338,7 +331,7 @@ static int run_some(void *user, struct rw_ctx *ctx, int worker)
     RW_TRY(rw_ctx_set_comm(ctx, NULL));
     rw_ctx_set_log(ctx, NULL, NULL);
     if (worker > 0)
-        RW_TRY(rw_ctx_set_poll(ctx, has_stopped, rung->t->ctx));
+        RW_TRY(rw_ctx_set_poll(ctx, rw_poll_of_other, rung->t->ctx));
     for (int i = worker; i < rung->n; i += rung->n_workers)
         RW_TRY(run_trial(rung->t, ctx, rung->trial[i], rung->number));
     return RW_OK;
@@ -355,7 +348,7 @@ static int run_rung(struct tuning *t, struct rung *rung)
 {
     const int on_cpu = t->part[0].resident.codes != NULL;
     const int most = t->ctx->n_threads < rung->n ? t->ctx->n_threads : rung->n;
-    rung->n_workers = on_cpu && t->train->n_docs <= MOST_DOCS_SIDE_BY_SIDE ? most : 1;
+    rung->n_workers = on_cpu && t->train->n_docs <= RW_MOST_DOCS_SIDE_BY_SIDE ? most : 1;
     if (rung->n_workers > 1)
         RW_TRY(rw_workers_run(t->ctx, rung->n_workers, run_some, rung));
     for (int i = 0; i < rung->n; i++) {
