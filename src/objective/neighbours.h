@@ -43,9 +43,6 @@ void rw_neighbours_rule_init(struct rw_neighbours_rule *out, const struct rw_obj
 /* Writes w(r) for r from 0 to n - 1. decay: used by ndcg only. */
 void rw_neighbours_weights(const struct rw_neighbours_rule *rule, double decay, double *weight,
                            uint32_t n);
-/* Writes the grades from gains or labels, whichever the delta needs. gains, labels, grade: [n] */
-void rw_neighbours_grades(const struct rw_neighbours_rule *rule, const double *gains,
-                          const float *labels, uint32_t n, double *grade);
 /* Returns the divisor of the query's deltas. A divisor that is not positive as a float means
  * that the query contributes nothing. ideal: the best DCG of the top `truncation`. */
 double rw_neighbours_over(const struct rw_neighbours_rule *rule, const double *grade, uint32_t n,

@@ -68,12 +68,6 @@ void rw_neighbours_weights(const struct rw_neighbours_rule *rule, double decay, 
     }
 }
 
-void rw_neighbours_grades(const struct rw_neighbours_rule *rule, const double *gains,
-                          const float *labels, uint32_t n, double *grade)
-{
-    rw_delta_grades(rule->kind, rule->relevant, gains, labels, n, grade);
-}
-
 double rw_neighbours_over(const struct rw_neighbours_rule *rule, const double *grade, uint32_t n,
                           double ideal)
 {
@@ -144,7 +138,7 @@ static void query_of(const struct rw_objective_rule *rule, const struct rw_objec
     double *power = query->scratch + (size_t)DRAWN * n, *grade = power + n;
     memset(query->lambda, 0, n * sizeof(*query->lambda));
     memset(query->hess, 0, n * sizeof(*query->hess));
-    rw_neighbours_grades(&own, query->gains, query->labels, n, grade);
+    rw_delta_grades(own.kind, own.relevant, query->gains, query->labels, n, grade);
     const double over = rw_neighbours_over(&own, grade, n, query->ideal);
     if (top == 0 || !((float)over > 0.0f)) /* pairs are computed in float */
         return;

@@ -201,7 +201,7 @@ Test(neighbours, deltas_are_those_of_two_positions)
             rw_neighbours_rule_init(&own, &rule);
             rw_neighbours_weights(&own, 0.5, weight, MOST);
             make(&q, seed);
-            rw_neighbours_grades(&own, q.gain, q.label, (uint32_t)q.n, grade);
+            rw_delta_grades(own.kind, own.relevant, q.gain, q.label, (uint32_t)q.n, grade);
             struct rw_delta_query of = {.kind = own.kind,
                                         .n = (uint32_t)q.n,
                                         .cutoff = own.cutoff,

@@ -448,7 +448,7 @@ static int load_neighbours(struct rw_cuda_lambda *lambda, const struct rw_engine
         RW_TRY(RW_ARENA_NEW(tables->ctx, arena, grade, dataset->n_docs));
         RW_TRY(RW_ARENA_NEW(tables->ctx, arena, weight, longest));
         rules->objective->positions(rules->rule, weight, longest);
-        rw_neighbours_grades(own, gains, dataset->label, dataset->n_docs, grade);
+        rw_delta_grades(own->kind, own->relevant, gains, dataset->label, dataset->n_docs, grade);
         RW_TRY(make_ideals(tables->ctx, arena, dataset, gains, own->truncation, &discount, &over));
         for (uint32_t q = 0; q < n_queries; q++)
             over[q] =

@@ -189,7 +189,7 @@ struct rw_neighbours_args {
     const uint32_t *d_offset; /* [n_queries + 1] */
     const uint32_t *d_query;  /* [n_queries] the large queries, then the others by falling size */
     const uint32_t *d_order;  /* [n_docs] current ranking: each query's documents, best first */
-    const double *d_grade;    /* [n_docs] rw_neighbours_grades */
+    const double *d_grade;    /* [n_docs] rw_delta_grades */
     const double *d_over;     /* [n_queries] rw_neighbours_over */
     /* [documents of the largest query] by position (`positions` of struct rw_objective) */
     const double *d_weight;
