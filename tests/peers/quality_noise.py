@@ -48,10 +48,10 @@ def draw(queries, chance, path):
 def measure(program, files, params, seed, folder):
     model = os.path.join(folder, "model")
     options = [f"--{p.replace('_', '-')}" for p in params.split()]
-    subprocess.run([program, "train", files[0], "--valid", files[1], "--seed", str(seed), "--quiet", "-o", model]
-                   + options, check=True)
-    out = subprocess.run([program, "eval", "--model", model, "--metric", "ndcg@10", "--empty", "0", "--json", "--quiet"]
-                         + files[2], check=True, capture_output=True, text=True).stdout
+    train = [program, "train", files[0], "--valid", files[1], "--seed", str(seed), "--quiet", "-o", model, *options]
+    subprocess.run(train, check=True)
+    evaluate = [program, "eval", "--model", model, "--metric", "ndcg@10", "--empty", "0", "--json", "--quiet", *files[2]]
+    out = subprocess.run(evaluate, check=True, capture_output=True, text=True).stdout
     return json.loads(out)["metrics"][0]["mean"]
 
 
@@ -90,7 +90,8 @@ def main():
         first = first or deviation
         row = "  ".join(f"{n} {statistics.fmean(v):.4f} {statistics.stdev(v):.4f}" for n, v in of.items())
         mean = statistics.fmean(statistics.fmean(v) for v in of.values())
-        print(f"{params or 'defaults'}: {row}; mean of the sets {mean:.4f} {deviation:.4f}, ratio {deviation / first:.3f}")
+        print(f"{params or 'defaults'}: {row}; mean of the sets {mean:.4f} {deviation:.4f}, ratio "
+              f"{deviation / first:.3f}")
 
 
 if __name__ == "__main__":
