@@ -16,7 +16,6 @@ struct reading {
     struct rw_arena *arena;
     const struct rw_params *params;
     struct rw_params *copy; /* values are tried on it; owned */
-    const char *name;       /* of the space */
     int is_default;
     int line;
     struct rw_tune_space *space;
@@ -24,30 +23,20 @@ struct reading {
 
 /* ---- one line ---- */
 
-/* Adds the place to the message of a failed call. */
-static int fail_at(struct reading *r, int status)
-{
-    char text[512];
-    snprintf(text, sizeof(text), "%s", rw_last_error(r->ctx));
-    return rw_fail(r->ctx, status, "%s:%d: %s", r->name, r->line, text);
-}
-
-/* Returns 1 if the value has an effect together with the caller's parameters, else 0. Only the
- * default space leaves such values out. */
-static int has_effect(struct reading *r, int at, const char *value)
-{
-    struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
-    RW_TRY(rw_params_copy(r->ctx, r->params, &copy));
-    rw_params_on_no_effect(copy, RW_NO_EFFECT_ERROR);
-    int status = rw_params_set(r->ctx, copy, rw_param_rows[at].info.name, value);
-    status = status < 0 ? status : rw_params_check(r->ctx, copy, RW_PARAMS_TRAIN);
-    return status == RW_ERR_ARGUMENT ? 0 : status < 0 ? status : 1;
-}
-
+/* Tries a value. Returns 1 to search it. Returns 0 for a value of the default space that has no
+ * effect together with the caller's parameters. */
 static int check_value(struct reading *r, int at, const char *value)
 {
-    const int status = rw_params_set(r->ctx, r->copy, rw_param_rows[at].info.name, value);
-    return status < 0 ? fail_at(r, status) : RW_OK;
+    struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
+    const char *name = rw_param_rows[at].info.name;
+    RW_TRY(rw_params_set(r->ctx, r->copy, name, value));
+    if (!r->is_default)
+        return 1;
+    RW_TRY(rw_params_copy(r->ctx, r->params, &copy));
+    rw_params_on_no_effect(copy, RW_NO_EFFECT_ERROR);
+    int status = rw_params_set(r->ctx, copy, name, value);
+    status = status < 0 ? status : rw_params_check(r->ctx, copy, RW_PARAMS_TRAIN);
+    return status == RW_ERR_ARGUMENT ? 0 : status < 0 ? status : 1;
 }
 
 /* Parses "LEAST MOST" or "LEAST MOST log". word: [3], NULL after the last one. */
@@ -55,35 +44,32 @@ static int parse_range(struct reading *r, char *const *word, struct rw_tune_axis
 {
     const struct rw_param_row *row = &rw_param_rows[axis->at];
     const char *name = row->info.name;
-    int clamped;
+    int clamped, is_kept = 0;
     if (row->info.type != RW_PARAM_INT && row->info.type != RW_PARAM_REAL)
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
-                       "%s:%d: '%s' is not a number: expected values such as '%s a|b'", r->name,
-                       r->line, name, name);
+                       "'%s' is not a number: expected values such as '%s a|b'", name, name);
     for (int i = 0; i < 2; i++) {
         double *end = i ? &axis->most : &axis->least;
-        RW_TRY(check_value(r, axis->at, word[i]));
+        is_kept = check_value(r, axis->at, word[i]);
+        RW_TRY(is_kept);
         if (!rw_number_parse_double(word[i], word[i] + strlen(word[i]), end, &clamped) ||
             strchr(word[i], ':') || (row->word && strcmp(word[i], row->word) == 0))
-            return rw_fail(r->ctx, RW_ERR_ARGUMENT, "%s:%d: '%s': expected a number, found '%s'",
-                           r->name, r->line, name, word[i]);
+            return rw_fail(r->ctx, RW_ERR_ARGUMENT, "'%s': expected a number, found '%s'", name,
+                           word[i]);
     }
     axis->is_log = word[2] && strcmp(word[2], "log") == 0;
     if (word[2] && !axis->is_log)
-        return rw_fail(r->ctx, RW_ERR_ARGUMENT,
-                       "%s:%d: '%s': expected 'log' or no word, found '%s'", r->name, r->line, name,
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT, "'%s': expected 'log' or no word, found '%s'", name,
                        word[2]);
     if (!(axis->least < axis->most))
-        return rw_fail(r->ctx, RW_ERR_ARGUMENT, "%s:%d: the range of '%s' is empty: %s to %s",
-                       r->name, r->line, name, word[0], word[1]);
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT, "the range of '%s' is empty: %s to %s", name,
+                       word[0], word[1]);
     if (axis->is_log && !(axis->least > 0.0))
-        return rw_fail(r->ctx, RW_ERR_ARGUMENT,
-                       "%s:%d: '%s': a log range must begin above 0, not at %s", r->name, r->line,
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT, "'%s': a log range must begin above 0, not at %s",
                        name, word[0]);
     /* of a range, the default space searches all or nothing */
-    const int is_kept = r->is_default ? has_effect(r, axis->at, word[1]) : 1;
     axis->n_values = is_kept ? 0 : -1;
-    return is_kept < 0 ? is_kept : RW_OK;
+    return RW_OK;
 }
 
 /* Parses "VALUE|VALUE|...". */
@@ -94,18 +80,16 @@ static int parse_values(struct reading *r, char *text, struct rw_tune_axis *axis
     for (const char *c = text; *c; c++)
         most += *c == '|';
     if (most < 2)
-        return rw_fail(
-            r->ctx, RW_ERR_ARGUMENT,
-            "%s:%d: '%s' has one value: expected a range such as '1 100', or values such "
-            "as 'a|b'",
-            r->name, r->line, name);
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT,
+                       "'%s' has one value: expected a range such as '1 100', or values such "
+                       "as 'a|b'",
+                       name);
     RW_TRY(RW_ARENA_NEW(r->ctx, r->arena, axis->value, (size_t)most));
     for (char *at = text, *end; at; at = end) {
         end = strchr(at, '|');
         if (end)
             *end++ = 0;
-        RW_TRY(check_value(r, axis->at, at));
-        const int is_kept = r->is_default ? has_effect(r, axis->at, at) : 1;
+        const int is_kept = check_value(r, axis->at, at);
         RW_TRY(is_kept);
         if (!is_kept)
             continue;
@@ -124,24 +108,21 @@ static int check_name(struct reading *r, const char *name, int at)
     };
     const char *near = at < 0 ? rw_params_nearest(name) : NULL;
     if (at < 0)
-        return rw_fail(r->ctx, RW_ERR_ARGUMENT, "%s:%d: unknown parameter '%.100s'%s%s%s", r->name,
-                       r->line, name, near ? "; the nearest is '" : "", near ? near : "",
-                       near ? "'" : "");
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT, "unknown parameter '%.100s'%s%s%s", name,
+                       near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
     if ((rw_param_rows[at].info.roles & OTHERS) || at == RW_AT_PARAM_bins ||
         at == RW_AT_PARAM_rounds || at == RW_AT_PARAM_seed)
-        return rw_fail(
-            r->ctx, RW_ERR_ARGUMENT,
-            "%s:%d: '%s' cannot be searched, because all trials share data, bins, metric "
-            "and number of rounds",
-            r->name, r->line, name);
+        return rw_fail(r->ctx, RW_ERR_ARGUMENT,
+                       "'%s' cannot be searched, because all trials share data, bins, metric "
+                       "and number of rounds",
+                       name);
     if (r->params->is_set[at] && !r->is_default)
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
-                       "%s:%d: '%s' is both set to %s and searched: expected one of them", r->name,
-                       r->line, name, rw_params_get((struct rw_params *)r->params, name));
+                       "'%s' is both set to %s and searched: expected one of them", name,
+                       rw_params_get((struct rw_params *)r->params, name));
     for (int i = 0; i < r->space->n; i++) {
         if (r->space->axis[i].at == at)
-            return rw_fail(r->ctx, RW_ERR_ARGUMENT, "%s:%d: '%s' is repeated", r->name, r->line,
-                           name);
+            return rw_fail(r->ctx, RW_ERR_ARGUMENT, "'%s' is repeated", name);
     }
     return !r->params->is_set[at];
 }
@@ -162,9 +143,8 @@ static int take_line(struct reading *r, char *line)
     RW_TRY(is_searched);
     if (n < 2 || n > 4)
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
-                       "%s:%d: expected 'NAME LEAST MOST', 'NAME LEAST MOST log' or 'NAME "
-                       "VALUE|VALUE|...'",
-                       r->name, r->line);
+                       "expected 'NAME LEAST MOST', 'NAME LEAST MOST log' or 'NAME "
+                       "VALUE|VALUE|...'");
     RW_TRY(n == 2 ? parse_values(r, word[1], &axis) : parse_range(r, &word[1], &axis));
     if (!is_searched || axis.n_values < 0 || (axis.value && axis.n_values < 2))
         return RW_OK; /* left out of the default space */
@@ -195,14 +175,11 @@ int rw_tune_space_init(struct rw_ctx *ctx, struct rw_arena *arena, const struct 
                        const struct rw_tune_options *options, uint32_t n_docs,
                        struct rw_tune_space *out)
 {
+    const char *name = options->space_name ? options->space_name : "space";
     char standard[512], *text RW_FREED = NULL;
     struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
-    struct reading r = {.ctx = ctx,
-                        .arena = arena,
-                        .params = params,
-                        .name = options->space_name ? options->space_name : "space",
-                        .is_default = !options->space,
-                        .space = out};
+    struct reading r = {
+        .ctx = ctx, .arena = arena, .params = params, .is_default = !options->space, .space = out};
     write_default(n_docs, standard, sizeof(standard));
     RW_TRY(rw_mem_copy_text(ctx, &text, options->space ? options->space : standard));
     RW_TRY(rw_params_copy(ctx, params, &copy));
@@ -215,10 +192,12 @@ int rw_tune_space_init(struct rw_ctx *ctx, struct rw_arena *arena, const struct 
         if (end)
             *end++ = 0;
         r.line++;
-        RW_TRY(take_line(&r, line));
+        const int status = take_line(&r, line);
+        if (status < 0)
+            return rw_fail(ctx, status, "%s:%d: %s", name, r.line, rw_last_error(ctx));
     }
     if (out->n == 0)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%s: no parameter to search", r.name);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%s: no parameter to search", name);
     return RW_OK;
 }
 
