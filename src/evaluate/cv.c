@@ -138,8 +138,9 @@ static int on_round(void *user, const struct rw_round *round)
     return 0;
 }
 
-static int run_fold(struct validation *v, int fold, struct rw_ctx *ctx)
+static int run_fold(void *validation, struct rw_ctx *ctx, int fold)
 {
+    struct validation *v = validation;
     struct fold_rounds rounds = {.v = v};
     const struct rw_train_hooks hooks = {.user = &rounds, .on_round = on_round};
     RW_SCOPED(rw_dataset_free) struct rw_dataset *test = NULL;
@@ -162,44 +163,61 @@ static int run_fold(struct validation *v, int fold, struct rw_ctx *ctx)
 
 /* ---- all folds ---- */
 
-int rw_poll_of_other(void *user, const struct rw_progress *progress)
+/* A poll for the context of a parallel job. user: the caller's context, which was polled. */
+static int has_stopped(void *user, const struct rw_progress *progress)
 {
     (void)progress;
     return rw_poll_is_stopped(user);
 }
 
-struct side_by_side {
-    struct validation *v;
-    int n_workers;
+struct jobs {
+    struct rw_ctx *ctx; /* the caller's; borrowed */
+    int n_workers, n_jobs;
+    rw_job_fn run;
+    void *user;
 };
 
-/* Runs the folds worker, worker + n_workers and so on. Folds are independent, so their workers do
- * not communicate. Logging is off, as messages of several folds would be mixed. */
-static int run_folds(void *user, struct rw_ctx *ctx, int worker)
+/* Runs the jobs worker, worker + n_workers and so on. Jobs are independent, so their workers do
+ * not communicate. */
+static int run_some(void *user, struct rw_ctx *ctx, int worker)
 {
-    const struct side_by_side *job = user;
+    const struct jobs *jobs = user;
     RW_TRY(rw_ctx_set_comm(ctx, NULL));
-    rw_ctx_set_log(ctx, NULL, NULL);
     if (worker > 0)
-        RW_TRY(rw_ctx_set_poll(ctx, rw_poll_of_other, job->v->ctx));
-    for (int f = worker; f < job->v->cv.n_folds; f += job->n_workers)
-        RW_TRY(run_fold(job->v, f, ctx));
+        RW_TRY(rw_ctx_set_poll(ctx, has_stopped, jobs->ctx));
+    for (int i = worker; i < jobs->n_jobs; i += jobs->n_workers)
+        RW_TRY(jobs->run(jobs->user, ctx, i));
     return RW_OK;
 }
 
-/* Chooses the number of folds that run in parallel. A GPU runs one fold at a time. The device
- * `auto` is resolved once, by the first fold; parallel folds always use the CPU. */
-static int choose_workers(struct rw_ctx *ctx, struct validation *v, int *n_workers)
+int rw_jobs_run(struct rw_ctx *ctx, int side_by_side, int n_jobs, rw_job_fn run, void *user)
+{
+    const int most = ctx->n_threads < n_jobs ? ctx->n_threads : n_jobs;
+    struct jobs jobs = {ctx, most, n_jobs, run, user};
+    const rw_log_fn log = ctx->log;
+    if (side_by_side && most > 1) {
+        ctx->log = NULL;
+        const int status = rw_workers_run(ctx, most, run_some, &jobs);
+        ctx->log = log;
+        return status;
+    }
+    for (int i = 0; i < n_jobs; i++)
+        RW_TRY(run(user, ctx, i));
+    return RW_OK;
+}
+
+/* Returns 1 if folds run in parallel. A GPU runs one fold at a time. The device `auto` is resolved
+ * once, by the first fold; parallel folds always use the CPU. */
+static int runs_side_by_side(struct rw_ctx *ctx, struct validation *v)
 {
     static char cpu[] = "cpu";
     RW_SCOPED(rw_dataset_free) struct rw_dataset *valid = NULL;
     RW_SCOPED(rw_dataset_free) struct rw_dataset *train = NULL;
     struct rw_plan plan;
-    const int most = ctx->n_threads < v->cv.n_folds ? ctx->n_threads : v->cv.n_folds;
-    *n_workers = 1;
-    if (v->dataset->n_docs > RW_MOST_DOCS_SIDE_BY_SIDE || strncmp(v->params.device, "cuda", 4) == 0)
-        return RW_OK;
-    if (strcmp(v->params.device, "auto") == 0 && most > 1) {
+    if (v->dataset->n_docs > RW_MOST_DOCS_SIDE_BY_SIDE || ctx->n_threads == 1 ||
+        strncmp(v->params.device, "cuda", 4) == 0)
+        return 0;
+    if (strcmp(v->params.device, "auto") == 0) {
         if (v->nested)
             RW_TRY(part_of(v, 0, 1, ctx, &valid));
         RW_TRY(part_of(v, 0, 2, ctx, &train));
@@ -210,11 +228,10 @@ static int choose_workers(struct rw_ctx *ctx, struct validation *v, int *n_worke
                                                    .n_valid = v->nested},
                              &plan));
         if (plan.on_gpu)
-            return RW_OK;
+            return 0;
         v->params.device = cpu;
     }
-    *n_workers = most;
-    return RW_OK;
+    return 1;
 }
 
 /* Facts for checking parameters: the seed also draws the folds, and each fold is measured. */
@@ -275,20 +292,14 @@ static void release(void *validation)
 static int validate(struct rw_ctx *ctx, const struct rw_params *params,
                     const struct rw_dataset *dataset, int n_folds, struct validation *v)
 {
-    const rw_log_fn log = ctx->log;
-    void *log_user = ctx->log_user;
-    int status = RW_OK, n_workers;
     RW_TRY(prepare(ctx, params, dataset, n_folds, v));
-    RW_TRY(choose_workers(ctx, v, &n_workers));
-    const struct rw_facts facts = facts_of(n_workers > 1 ? 0 : RW_FACT_UNKNOWN);
+    const int side_by_side = runs_side_by_side(ctx, v);
+    RW_TRY(side_by_side);
+    const struct rw_facts facts = facts_of(side_by_side ? 0 : RW_FACT_UNKNOWN);
     RW_TRY(rw_params_judge(ctx, v->own, &facts)); /* now that the device is known */
     const int counts =
         rw_stage_begin(ctx, "cross-validation", (uint64_t)n_folds * (uint64_t)v->params.rounds, 0);
-    if (n_workers > 1)
-        status = rw_workers_run(ctx, n_workers, run_folds, &(struct side_by_side){v, n_workers});
-    rw_ctx_set_log(ctx, log, log_user);
-    for (int f = 0; f < n_folds && n_workers == 1 && status >= 0; f++)
-        status = run_fold(v, f, ctx);
+    const int status = rw_jobs_run(ctx, side_by_side, n_folds, run_fold, v);
     rw_stage_end(ctx, counts);
     RW_TRY(status);
     return rw_evaluate_into(ctx, &v->how, dataset, v->scores, rw_result_arena(v), &v->cv.pooled);

@@ -51,8 +51,11 @@ int rw_by_key(const void *a, const void *b);
 /* With more documents than this, trainings run one after another. Parallel ones need memory each,
  * and one training on such data keeps all threads busy. */
 enum { RW_MOST_DOCS_SIDE_BY_SIDE = 100000 };
-/* A poll for the context of a parallel training. user: the caller's context, which was polled. */
-int rw_poll_of_other(void *user, const struct rw_progress *progress);
+/* A training among several that do not depend on each other. */
+typedef int (*rw_job_fn)(void *user, struct rw_ctx *ctx, int job);
+/* Runs the jobs 0 to n_jobs - 1. side_by_side: 1: in parallel if the context has several threads.
+ * Logging is then off, as messages of several jobs would be mixed. */
+int rw_jobs_run(struct rw_ctx *ctx, int side_by_side, int n_jobs, rw_job_fn run, void *user);
 /* Divides the queries into folds, groups of nearly equal size that are drawn by `seed`. Returns
  * RW_ERR_ARGUMENT for fewer than 2 folds, or more folds than queries. folds: [n_queries] receives
  * the fold of each query, from 0 to n_folds - 1 */

@@ -307,34 +307,23 @@ static int train_trial(const struct tuning *t, struct rw_ctx *ctx, struct trial 
     return RW_OK;
 }
 
-/* Trains a trial and records its failure, unless it was interrupted. */
-static int run_trial(const struct tuning *t, struct rw_ctx *ctx, struct trial *trial, int rung)
-{
-    trial->status = train_trial(t, ctx, trial, rung);
-    if (trial->status < 0)
-        snprintf(trial->failure, sizeof(trial->failure), "%s", rw_last_error(ctx));
-    return trial->status == RW_ERR_INTERRUPTED ? trial->status : RW_OK;
-}
-
 /* ---- the trials of one rung ---- */
 
 struct rung {
     const struct tuning *t;
     struct trial *trial[BRACKET]; /* [n] */
-    int n, number, n_workers;
+    int n, number;
 };
 
-/* Runs the trials worker, worker + n_workers and so on. */
-static int run_some(void *user, struct rw_ctx *ctx, int worker)
+/* Trains a trial and records its failure, unless it was interrupted. */
+static int run_trial(void *user, struct rw_ctx *ctx, int i)
 {
     const struct rung *rung = user;
-    RW_TRY(rw_ctx_set_comm(ctx, NULL));
-    rw_ctx_set_log(ctx, NULL, NULL);
-    if (worker > 0)
-        RW_TRY(rw_ctx_set_poll(ctx, rw_poll_of_other, rung->t->ctx));
-    for (int i = worker; i < rung->n; i += rung->n_workers)
-        RW_TRY(run_trial(rung->t, ctx, rung->trial[i], rung->number));
-    return RW_OK;
+    struct trial *trial = rung->trial[i];
+    trial->status = train_trial(rung->t, ctx, trial, rung->number);
+    if (trial->status < 0)
+        snprintf(trial->failure, sizeof(trial->failure), "%s", rw_last_error(ctx));
+    return trial->status == RW_ERR_INTERRUPTED ? trial->status : RW_OK;
 }
 
 static int is_alive(const struct trial *trial)
@@ -347,16 +336,12 @@ static int is_alive(const struct trial *trial)
 static int run_rung(struct tuning *t, struct rung *rung)
 {
     const int on_cpu = t->part[0].resident.codes != NULL;
-    const int most = t->ctx->n_threads < rung->n ? t->ctx->n_threads : rung->n;
-    rung->n_workers = on_cpu && t->train->n_docs <= RW_MOST_DOCS_SIDE_BY_SIDE ? most : 1;
-    if (rung->n_workers > 1)
-        RW_TRY(rw_workers_run(t->ctx, rung->n_workers, run_some, rung));
+    const int is_small = t->train->n_docs <= RW_MOST_DOCS_SIDE_BY_SIDE;
+    RW_TRY(rw_jobs_run(t->ctx, on_cpu && is_small, rung->n, run_trial, rung));
     for (int i = 0; i < rung->n; i++) {
         struct trial *trial = rung->trial[i];
-        if (rung->n_workers == 1)
-            RW_TRY(run_trial(t, t->ctx, trial, rung->number));
         if (trial->status < 0)
-            RW_TRY(run_trial(t, t->ctx, trial, rung->number));
+            RW_TRY(run_trial(rung, t->ctx, i));
         if (trial->status >= 0)
             continue;
         memset(trial->is_alive, 0, sizeof(trial->is_alive));
