@@ -163,6 +163,21 @@ static int run_fold(void *validation, struct rw_ctx *ctx, int fold)
 
 /* ---- all folds ---- */
 
+int rw_trainings_judge(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
+                       uint32_t n_columns)
+{
+    struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
+    const rw_log_fn log = ctx->log;
+    RW_TRY(rw_params_copy(ctx, params, &copy));
+    ctx->log = NULL;
+    const int status = rw_params_resolve(ctx, copy, n_docs, n_columns, 1);
+    ctx->log = log;
+    RW_TRY(status);
+    RW_TRY(rw_params_drop_idle(ctx, copy, &RW_FACTS_MEASURED(RW_FACT_UNKNOWN)));
+    rw_params_on_no_effect(params, RW_NO_EFFECT_SILENT);
+    return RW_OK;
+}
+
 /* A poll for the context of a parallel job. user: the caller's context, which was polled. */
 static int has_stopped(void *user, const struct rw_progress *progress)
 {
@@ -234,12 +249,6 @@ static int runs_side_by_side(struct rw_ctx *ctx, struct validation *v)
     return 1;
 }
 
-/* Facts for checking parameters: the seed also draws the folds, and each fold is measured. */
-static struct rw_facts facts_of(int on_gpu)
-{
-    return (struct rw_facts){.grows = 1, .trains = 1, .n_valid = 1, .on_gpu = on_gpu, .draws = 1};
-}
-
 static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
                    const struct rw_dataset *dataset, int n_folds, struct validation *v)
 {
@@ -254,8 +263,7 @@ static int prepare(struct rw_ctx *ctx, const struct rw_params *params,
     const uint64_t fold_queries = ((uint64_t)dataset->n_queries + n_folds - 1) / n_folds;
     RW_TRY(rw_params_resolve_valid(ctx, v->own, dataset->n_docs, dataset->n_columns, v->nested,
                                    fold_queries));
-    const struct rw_facts facts = facts_of(RW_FACT_UNKNOWN);
-    RW_TRY(rw_params_drop_idle(ctx, v->own, &facts));
+    RW_TRY(rw_params_drop_idle(ctx, v->own, &RW_FACTS_MEASURED(RW_FACT_UNKNOWN)));
     v->params = *v->own;
     rw_params_on_no_effect(&v->params, RW_NO_EFFECT_SILENT); /* fold warnings would repeat */
     v->how = *rw_params_eval(&v->params);
@@ -295,8 +303,8 @@ static int validate(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY(prepare(ctx, params, dataset, n_folds, v));
     const int side_by_side = runs_side_by_side(ctx, v);
     RW_TRY(side_by_side);
-    const struct rw_facts facts = facts_of(side_by_side ? 0 : RW_FACT_UNKNOWN);
-    RW_TRY(rw_params_judge(ctx, v->own, &facts)); /* now that the device is known */
+    /* now that the device is known */
+    RW_TRY(rw_params_judge(ctx, v->own, &RW_FACTS_MEASURED(side_by_side ? 0 : RW_FACT_UNKNOWN)));
     const int counts =
         rw_stage_begin(ctx, "cross-validation", (uint64_t)n_folds * (uint64_t)v->params.rounds, 0);
     const int status = rw_jobs_run(ctx, side_by_side, n_folds, run_fold, v);

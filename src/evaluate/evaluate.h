@@ -48,6 +48,10 @@ struct rw_keyed {
 /* Compares two struct rw_keyed for qsort: by ascending key, then by ascending id. */
 int rw_by_key(const void *a, const void *b);
 
+/* Reports parameters without effect once for several trainings, and silences the trainings. Their
+ * size decides what `auto` means; each training resolves it again and reports its choices. */
+int rw_trainings_judge(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
+                       uint32_t n_columns);
 /* With more documents than this, trainings run one after another. Parallel ones need memory each,
  * and one training on such data keeps all threads busy. */
 enum { RW_MOST_DOCS_SIDE_BY_SIDE = 100000 };

@@ -331,25 +331,6 @@ static int refuse_start(struct rw_ctx *ctx, const char *what, const struct rw_da
                    start->plural);
 }
 
-/* Warns of parameters without effect, once for all trainings. For this, `auto` is resolved in a
- * copy of the parameters, from the number of all features; each training resolves it again. */
-static int judge(struct selecting *s)
-{
-    const struct rw_dataset *documents = rw_binned_documents((struct rw_binned *)s->train);
-    const struct rw_facts facts = {
-        .grows = 1, .trains = 1, .n_valid = 1, .on_gpu = RW_FACT_UNKNOWN, .draws = 1};
-    struct rw_params *params;
-    RW_TRY(rw_params_copy(s->ctx, s->params, &params));
-    s->ctx->log = NULL; /* each training reports its own choices */
-    int status = rw_params_resolve(s->ctx, params, documents->n_docs, s->trying, 1);
-    s->ctx->log = s->log;
-    if (status >= 0)
-        status = rw_params_drop_idle(s->ctx, params, &facts);
-    rw_params_free(params);
-    rw_params_on_no_effect(s->params, RW_NO_EFFECT_SILENT);
-    return status;
-}
-
 static int check(struct selecting *s, const struct rw_params *params)
 {
     const struct rw_select_options *options = s->options;
@@ -367,9 +348,10 @@ static int check(struct selecting *s, const struct rw_params *params)
         return rw_fail(s->ctx, RW_ERR_ARGUMENT,
                        "feature selection needs validation sets with values (rw_dataset_read)");
     RW_TRY(rw_params_check(s->ctx, params, RW_PARAMS_TRAIN));
-    RW_TRY(judge(s));
+    const struct rw_dataset *documents = rw_binned_documents((struct rw_binned *)s->train);
+    RW_TRY(rw_trainings_judge(s->ctx, s->params, documents->n_docs, s->trying));
     RW_TRY(rw_eval_one_metric(s->ctx, &s->how, "select features by", &s->made->metric));
-    RW_TRY(refuse_start(s->ctx, "training", rw_binned_documents((struct rw_binned *)s->train)));
+    RW_TRY(refuse_start(s->ctx, "training", documents));
     RW_TRY(refuse_start(s->ctx, "validation", s->valid));
     return refuse_start(s->ctx, "test", options->test);
 }

@@ -405,8 +405,6 @@ static int add_trial(struct tuning *t)
     struct made *made = t->made;
     struct rw_arena *arena = rw_result_arena(made);
     const uint32_t number = (uint32_t)made->n_trials;
-    const struct rw_facts facts = {
-        .grows = 1, .trains = 1, .n_valid = 1, .on_gpu = RW_FACT_UNKNOWN, .draws = 1};
     struct trial *trial;
     const char **value;
     RW_TRY(RW_ARENA_NEW(t->ctx, arena, trial, 1));
@@ -416,7 +414,7 @@ static int add_trial(struct tuning *t)
     RW_TRY(rw_params_copy(t->ctx, t->params, &trial->params));
     if (number > 0)
         RW_TRY(rw_tune_space_draw(t->ctx, &made->space, t->params->seed, number, trial->params));
-    RW_TRY(rw_params_drop_idle(t->ctx, trial->params, &facts));
+    RW_TRY(rw_params_drop_idle(t->ctx, trial->params, &RW_FACTS_MEASURED(RW_FACT_UNKNOWN)));
     RW_TRY(rw_params_copy(t->ctx, trial->params, &trial->used));
     RW_TRY(rw_params_resolve(t->ctx, trial->used, t->train->n_docs, t->train->n_columns, 1));
     for (int i = 0; i < made->space.n; i++)
@@ -710,21 +708,11 @@ static int check_options(struct tuning *t)
     return RW_OK;
 }
 
-/* Checks the parameters, and reports those without effect once for all trainings. */
 static int check_params(struct tuning *t)
 {
-    const struct rw_facts facts = {
-        .grows = 1, .trains = 1, .n_valid = 1, .on_gpu = RW_FACT_UNKNOWN, .draws = 1};
-    struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
     struct made *made = t->made;
     RW_TRY(rw_params_check(t->ctx, t->params, RW_PARAMS_TRAIN));
-    RW_TRY(rw_params_copy(t->ctx, t->params, &copy));
-    t->ctx->log = NULL; /* the final training reports the choices of `auto` */
-    int status = rw_params_resolve(t->ctx, copy, t->train->n_docs, t->train->n_columns, 1);
-    t->ctx->log = t->log;
-    RW_TRY(status);
-    RW_TRY(rw_params_drop_idle(t->ctx, copy, &facts));
-    rw_params_on_no_effect(t->params, RW_NO_EFFECT_SILENT);
+    RW_TRY(rw_trainings_judge(t->ctx, t->params, t->train->n_docs, t->train->n_columns));
     RW_TRY(rw_eval_one_metric(t->ctx, rw_params_eval(t->params), "tune by", &made->metric));
     if (made->metric.kind->by_document)
         return rw_fail(t->ctx, RW_ERR_ARGUMENT,

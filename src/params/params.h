@@ -135,6 +135,9 @@ struct rw_facts {
                     */
 };
 #define RW_FACTS_UNKNOWN ((struct rw_facts){-1, -1, -1, -1, -1, -1, -1}) /* RW_FACT_UNKNOWN */
+/* Facts about several trainings that are measured, where the seed also divides the queries. */
+#define RW_FACTS_MEASURED(gpu) \
+    ((struct rw_facts){.grows = 1, .trains = 1, .n_valid = 1, .on_gpu = (gpu), .draws = 1})
 
 /* Resets parameters without effect to their defaults. It reports those that rw_params_set has
  * changed, in the way that rw_params_on_no_effect has set. RW_ERR_ARGUMENT: a parameter has no
