@@ -42,26 +42,30 @@ int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed,
     return RW_OK;
 }
 
+int rw_folds_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint32_t *fold_of,
+                    uint32_t a, uint32_t b, int is_in, struct rw_dataset **out)
+{
+    RW_FREED uint8_t *keep = NULL;
+    RW_TRY(RW_NEW(ctx, keep, dataset->n_queries));
+    for (uint32_t q = 0; q < dataset->n_queries; q++)
+        keep[q] = (fold_of[q] == a || fold_of[q] == b) == is_in;
+    return rw_dataset_select(ctx, dataset, keep, out);
+}
+
 int rw_halves(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint64_t seed, const char *what,
               const char *does, struct rw_dataset *half[2])
 {
     const uint32_t n = dataset->n_queries;
-    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
-    uint32_t *fold;
-    uint8_t *keep;
+    RW_FREED uint32_t *fold = NULL;
     half[0] = half[1] = NULL;
     if (n < 2)
         return rw_fail(ctx, RW_ERR_DATA,
                        "the %s has one query, but needs two halves: one half of the queries %s",
                        what, does);
-    RW_TRY(RW_ARENA_NEW(ctx, &arena, fold, n));
-    RW_TRY(RW_ARENA_NEW(ctx, &arena, keep, n));
+    RW_TRY(RW_NEW(ctx, fold, n));
     RW_TRY(rw_folds(ctx, n, 2, seed, fold));
-    for (uint32_t h = 0; h < 2; h++) {
-        for (uint32_t q = 0; q < n; q++)
-            keep[q] = fold[q] == h;
-        RW_TRY(rw_dataset_select(ctx, dataset, keep, &half[h]));
-    }
+    for (uint32_t h = 0; h < 2; h++)
+        RW_TRY(rw_folds_select(ctx, dataset, fold, h, h, 1, &half[h]));
     return RW_OK;
 }
 
@@ -87,15 +91,10 @@ struct validation {
 static int part_of(const struct validation *v, int fold, int want, struct rw_ctx *ctx,
                    struct rw_dataset **out)
 {
-    const uint32_t n = v->dataset->n_queries, n_folds = (uint32_t)v->cv.n_folds;
-    RW_FREED uint8_t *keep = NULL;
-    RW_TRY(RW_NEW(ctx, keep, n));
-    for (uint32_t q = 0; q < n; q++) {
-        const uint32_t step = (v->fold_of[q] + n_folds - (uint32_t)fold) % n_folds;
-        const int part = step == 0 ? 0 : step == 1 && v->nested ? 1 : 2;
-        keep[q] = part == want;
-    }
-    return rw_dataset_select(ctx, v->dataset, keep, out);
+    const uint32_t test = (uint32_t)fold;
+    const uint32_t stop = v->nested ? (test + 1) % (uint32_t)v->cv.n_folds : test;
+    return rw_folds_select(ctx, v->dataset, v->fold_of, want == 1 ? stop : test,
+                           want == 0 ? test : stop, want < 2, out);
 }
 
 /* Predicts the documents of the fold, measures them, and copies their scores to those of the whole

@@ -64,6 +64,10 @@ int rw_jobs_run(struct rw_ctx *ctx, int side_by_side, int n_jobs, rw_job_fn run,
  * RW_ERR_ARGUMENT for fewer than 2 folds, or more folds than queries. folds: [n_queries] receives
  * the fold of each query, from 0 to n_folds - 1 */
 int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed, uint32_t *folds);
+/* Selects the queries of the folds a and b, or with is_in 0 those of all others. fold_of:
+ * [n_queries] */
+int rw_folds_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint32_t *fold_of,
+                    uint32_t a, uint32_t b, int is_in, struct rw_dataset **out);
 /* Divides the queries into two halves, drawn by `seed`. The caller frees both, also after a
  * failure. what, does: name the data and the use of one half in the error message for data with a
  * single query. */

@@ -605,17 +605,6 @@ static int prepare_part(struct tuning *t, struct part *part, const struct rw_dat
     return RW_ARENA_NEW(t->ctx, rw_result_arena(t->made), part->slot, valid->n_queries);
 }
 
-/* Selects the queries of a fold, or the others. */
-static int select_fold(struct tuning *t, const uint32_t *fold_of, int fold, int is_in,
-                       struct rw_dataset **out)
-{
-    uint8_t *keep RW_FREED = NULL;
-    RW_TRY(RW_NEW(t->ctx, keep, t->train->n_queries));
-    for (uint32_t q = 0; q < t->train->n_queries; q++)
-        keep[q] = (fold_of[q] == (uint32_t)fold) == is_in;
-    return rw_dataset_select(t->ctx, t->train, keep, out);
-}
-
 /* Numbers the queries that count, half by half. The metric of equal scores tells which count.
  * fold_of: NULL for a validation set. */
 static int number_queries(struct tuning *t, const uint32_t *fold_of)
@@ -672,8 +661,10 @@ static int prepare_parts(struct tuning *t)
     RW_TRY(rw_folds(t->ctx, t->train->n_queries, t->n_parts, t->params->seed, fold_of));
     for (int p = 0; p < t->n_parts; p++) {
         struct part *part = &t->part[p];
-        RW_TRY(select_fold(t, fold_of, p, 0, &part->own[0]));
-        RW_TRY(select_fold(t, fold_of, p, 1, &part->own[1]));
+        const uint32_t fold = (uint32_t)p;
+        for (int is_in = 0; is_in < 2; is_in++)
+            RW_TRY(
+                rw_folds_select(t->ctx, t->train, fold_of, fold, fold, is_in, &part->own[is_in]));
         RW_TRY(prepare_part(t, part, part->own[0], part->own[1]));
     }
     return number_queries(t, fold_of);
