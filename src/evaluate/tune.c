@@ -48,12 +48,10 @@ struct trial {
 };
 
 struct part {
-    struct rw_dataset *own[2];      /* training and measuring set of a fold; owned */
-    struct rw_binned train;         /* all members are borrowed */
-    struct rw_resident resident;    /* owned */
-    struct rw_measure measure;      /* of the measuring set */
-    uint32_t *slot;                 /* [its n_queries] index in curves; UINT32_MAX: not counted */
-    const struct rw_dataset *valid; /* the measuring set */
+    struct rw_dataset *own[2];   /* training and measuring set of a fold; owned */
+    struct rw_resident resident; /* owned */
+    struct rw_measure measure;   /* of the measuring set */
+    uint32_t *slot;              /* [its n_queries] index in curves; UINT32_MAX: not counted */
 };
 
 /* A struct rw_tuned and its parts, which are freed together. */
@@ -61,7 +59,6 @@ struct made {
     struct rw_tuned tuned;
     struct trial **trial; /* [n_trials] the arena owns them */
     size_t room;
-    struct rw_tune_trial *rows;
     int n_trials; /* of all brackets, also of an unfinished one */
     struct rw_tune_space space;
     struct rw_metric metric;
@@ -69,9 +66,10 @@ struct made {
 };
 
 struct tuning {
-    struct rw_ctx *ctx; /* borrowed, as are the next four */
+    struct rw_ctx *ctx; /* borrowed, as are the next five */
     const struct rw_params *given;
     const struct rw_dataset *train, *valid;
+    const struct rw_dataset *measured; /* the set that is measured, by parts or whole; borrowed */
     const struct rw_tune_options *options;
     struct made *made;        /* owned; its arena owns all arrays */
     struct rw_params *params; /* a copy of `given`; owned */
@@ -95,7 +93,7 @@ struct curve {
     int length;              /* most rounds of a training */
     float *value;            /* [n_rounds][n] */
     double *mean;            /* [n_rounds][N_SUBSETS] */
-    double *own;             /* [queries of the largest part] */
+    double *own;             /* [queries of all parts] those of the current training */
     size_t value_room, mean_room;
     int status;
 };
@@ -225,7 +223,7 @@ static int train_parts(struct curve *c, const struct trial *trial)
     for (int p = 0; p < t->n_parts; p++) {
         const struct part *part = &t->part[p];
         for (int r = ended[p]; r < c->n_rounds; r++) {
-            for (uint32_t q = 0; q < part->valid->n_queries; q++) {
+            for (uint32_t q = 0; q < part->resident.valid.n_queries; q++) {
                 float *row = c->value + (size_t)r * t->n;
                 if (part->slot[q] != UINT32_MAX)
                     row[part->slot[q]] = *(row - t->n + part->slot[q]);
@@ -278,12 +276,8 @@ static int train_trial(const struct tuning *t, struct rw_ctx *ctx, struct trial 
     struct curve curve RW_RELEASED(curve_release) = {.t = t, .ctx = ctx};
     struct curve *c = &curve;
     const int most = trial->used->rounds, is_last = rung == N_RUNGS - 1;
-    uint32_t n_queries = 1;
     int limit[N_SUBSETS], is_over;
-    for (int p = 0; p < t->n_parts; p++)
-        n_queries =
-            t->part[p].valid->n_queries > n_queries ? t->part[p].valid->n_queries : n_queries;
-    RW_TRY(RW_NEW(ctx, c->own, n_queries));
+    RW_TRY(RW_NEW(ctx, c->own, t->measured->n_queries));
     for (int s = 0; s < N_SUBSETS; s++) {
         limit[s] = rounds_of(t, trial, rung, s);
         if (trial->is_alive[s] && limit[s] > c->length)
@@ -345,7 +339,6 @@ static int run_rung(struct tuning *t, struct rung *rung)
         if (trial->status >= 0)
             continue;
         memset(trial->is_alive, 0, sizeof(trial->is_alive));
-        memset(trial->is_whole, 0, sizeof(trial->is_whole));
         trial->out.failure = trial->failure;
     }
     return RW_OK;
@@ -456,22 +449,6 @@ static int run_bracket(struct tuning *t, int n)
     return RW_OK;
 }
 
-/* Fails if a half has no weight, so that nothing can be chosen on it. */
-static int check_halves(const struct tuning *t)
-{
-    for (int s = 1; s < N_SUBSETS; s++) {
-        double weight = 0.0;
-        for (uint32_t q = t->begin[s]; q < t->end[s]; q++)
-            weight += t->weight[q];
-        if (!(weight > 0.0) || t->end[s] - t->begin[s] < 2)
-            return rw_fail(t->ctx, RW_ERR_DATA,
-                           "tuning divides the %s into halves, and in one of them fewer than 2 "
-                           "queries count for %s",
-                           t->valid ? "validation set" : "queries", t->made->metric.name);
-    }
-    return RW_OK;
-}
-
 static int search(struct tuning *t)
 {
     struct rw_tuned *tuned = &t->made->tuned;
@@ -573,15 +550,16 @@ static int finish(struct tuning *t)
 {
     struct made *made = t->made;
     struct rw_tuned *tuned = &made->tuned;
+    struct rw_tune_trial *rows;
     RW_TRY(rw_poll_hold(t->ctx, NULL, NULL)); /* an interruption ends the search, but not this */
     tuned->chosen = choose(t, 0);
     int status = estimate(t);
     rw_poll_release(t->ctx);
     RW_TRY(status);
-    RW_TRY(RW_ARENA_NEW(t->ctx, rw_result_arena(made), made->rows, (size_t)tuned->n_trials));
+    RW_TRY(RW_ARENA_NEW(t->ctx, rw_result_arena(made), rows, (size_t)tuned->n_trials));
     for (int i = 0; i < tuned->n_trials; i++)
-        made->rows[i] = made->trial[i]->out;
-    tuned->trials = made->rows;
+        rows[i] = made->trial[i]->out;
+    tuned->trials = rows;
     struct trial *chosen = made->trial[tuned->chosen];
     tuned->params = chosen->params;
     tuned->params->rounds = chosen->rounds[0];
@@ -598,9 +576,8 @@ static int prepare_part(struct tuning *t, struct part *part, const struct rw_dat
 {
     struct rw_params params = *t->params; /* texts are borrowed */
     params.min_docs = 1;                  /* the codes then serve every value */
-    part->train = (struct rw_binned){.documents = (struct rw_dataset *)train};
-    part->valid = valid;
-    RW_TRY(rw_resident_init(&part->resident, t->ctx, &params, &part->train, valid));
+    const struct rw_binned binned = {.documents = (struct rw_dataset *)train};
+    RW_TRY(rw_resident_init(&part->resident, t->ctx, &params, &binned, valid));
     RW_TRY(rw_measure_init(t->ctx, rw_params_eval(t->params), valid, "tune by", &part->measure));
     return RW_ARENA_NEW(t->ctx, rw_result_arena(t->made), part->slot, valid->n_queries);
 }
@@ -609,7 +586,7 @@ static int prepare_part(struct tuning *t, struct part *part, const struct rw_dat
  * fold_of: NULL for a validation set. */
 static int number_queries(struct tuning *t, const uint32_t *fold_of)
 {
-    const struct rw_dataset *all = t->valid ? t->valid : t->train;
+    const struct rw_dataset *all = t->measured;
     uint32_t *half RW_FREED = NULL, *at RW_FREED = NULL;
     double *scores RW_FREED = NULL, *own RW_FREED = NULL;
     if (all->n_queries < 2)
@@ -629,6 +606,7 @@ static int number_queries(struct tuning *t, const uint32_t *fold_of)
                               own + (size_t)p * all->n_queries, &result));
     }
     for (uint32_t h = 0; h < 2; h++) {
+        double sum = 0.0;
         memset(at, 0, (size_t)t->n_parts * sizeof(*at));
         t->begin[h + 1] = t->n;
         for (uint32_t q = 0; q < all->n_queries; q++) {
@@ -640,12 +618,18 @@ static int number_queries(struct tuning *t, const uint32_t *fold_of)
             if (half[q] != h || value != value)
                 continue;
             t->weight[t->n] = weight ? weight[i] : 1.0;
+            sum += t->weight[t->n];
             part->slot[i] = t->n++;
         }
         t->end[h + 1] = t->n;
+        if (!(sum > 0.0) || t->n - t->begin[h + 1] < 2)
+            return rw_fail(t->ctx, RW_ERR_DATA,
+                           "tuning divides the %s into halves, and in one of them fewer than 2 "
+                           "queries count for %s",
+                           t->valid ? "validation set" : "queries", t->made->metric.name);
     }
     t->end[0] = t->n;
-    return check_halves(t);
+    return RW_OK;
 }
 
 static int prepare_parts(struct tuning *t)
@@ -772,6 +756,7 @@ int rw_tune(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_
                        .given = params,
                        .train = train,
                        .valid = valid,
+                       .measured = valid ? valid : train,
                        .options = options,
                        .log = ctx->log};
     *out = NULL;
