@@ -57,20 +57,6 @@ static int gather(struct rw_eval_sets *eval, const double *own, double **out, ui
     return RW_OK;
 }
 
-/* Gathers the weights of the queries that count in `values`. */
-static int gather_weights(struct rw_eval_sets *eval, const double *values)
-{
-    struct rw_stopping *stop = &eval->stop;
-    const struct rw_judgments *judgments = &eval->judgments[eval->stop_set];
-    double *own RW_FREED = NULL;
-    RW_TRY(RW_NEW(eval->ctx, own, judgments->n_queries));
-    for (uint32_t q = 0; q < judgments->n_queries; q++) {
-        own[q] = judgments->weight ? judgments->weight[q] : 1.0;
-        own[q] = values[q] == values[q] ? own[q] : NAN;
-    }
-    return gather(eval, own, &stop->weight, &stop->n_queries);
-}
-
 int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, int round, double *mean)
 {
     struct rw_stopping *stop = &eval->stop;
@@ -81,9 +67,11 @@ int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, int roun
     RW_TRY(RW_NEW(eval->ctx, own, judgments->n_queries));
     RW_TRY(rw_metric_eval(eval->ctx, &eval->metric[0], judgments, scores,
                           (enum rw_empty)eval->params->empty, RW_TIES_MEAN, 0, own, &result));
-    if (!stop->weight)
-        RW_TRY(gather_weights(eval, own));
     RW_TRY(gather(eval, own, &all, &n));
+    for (uint32_t q = 0; q < judgments->n_queries && !stop->weight; q++)
+        own[q] = own[q] != own[q] ? NAN : judgments->weight ? judgments->weight[q] : 1.0;
+    if (!stop->weight) /* of the queries that count */
+        RW_TRY(gather(eval, own, &stop->weight, &stop->n_queries));
     const size_t at = (size_t)stop->n_rounds * n;
     RW_TRY(RW_GROW(eval->ctx, stop->value, stop->room, at + n));
     for (uint32_t q = 0; q < n; q++)
