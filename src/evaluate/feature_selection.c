@@ -61,14 +61,9 @@ static int on_round(void *user, const struct rw_round *round)
 
 static int train(struct selecting *s, struct rw_model **out)
 {
-    const struct rw_dataset *const valid[] = {&s->resident.valid};
     const struct rw_train_hooks hooks = {.user = s, .on_round = on_round};
     const int counts = rw_stage_begin(s->ctx, "training", (uint64_t)s->params->rounds, 0);
-    const int status = rw_train_on(
-        s->ctx, s->params,
-        &(struct rw_training){
-            .binned = &s->resident.train, .valid = valid, .n_valid = 1, .hooks = &hooks},
-        out);
+    const int status = rw_resident_train(&s->resident, s->ctx, s->params, &hooks, out);
     rw_stage_end(s->ctx, counts);
     return status;
 }

@@ -188,7 +188,6 @@ static int on_round(void *user, const struct rw_round *round)
 /* Trains one part for c->length rounds. */
 static int train_part(struct curve *c, const struct part *part, const struct trial *trial)
 {
-    const struct rw_dataset *const valid[] = {&part->resident.valid};
     const struct rw_train_hooks hooks = {.user = c, .metric = take_values, .on_round = on_round};
     struct rw_model *model RW_SCOPED(rw_model_free) = NULL;
     struct rw_params params = *trial->used; /* texts are borrowed */
@@ -200,11 +199,7 @@ static int train_part(struct curve *c, const struct part *part, const struct tri
     c->part = part;
     c->round = 0;
     c->status = RW_OK;
-    const int status = rw_train_on(
-        c->ctx, &params,
-        &(struct rw_training){
-            .binned = &part->resident.train, .valid = valid, .n_valid = 1, .hooks = &hooks},
-        &model);
+    const int status = rw_resident_train(&part->resident, c->ctx, &params, &hooks, &model);
     return c->status < 0 ? c->status : status;
 }
 
@@ -537,13 +532,10 @@ static int estimate(struct tuning *t)
 static int train_final(struct tuning *t)
 {
     struct rw_tuned *tuned = &t->made->tuned;
-    const struct part *part = &t->part[0];
-    const struct rw_dataset *const valid[] = {&part->resident.valid};
-    const struct rw_training on_all = {.train = t->train};
-    const struct rw_training stopped = {
-        .binned = &part->resident.train, .valid = valid, .n_valid = 1};
     t->ctx->log = t->log;
-    return rw_train_on(t->ctx, tuned->params, t->valid ? &stopped : &on_all, &tuned->model);
+    if (!t->valid)
+        return rw_train(t->ctx, tuned->params, t->train, NULL, 0, NULL, &tuned->model);
+    return rw_resident_train(&t->part[0].resident, t->ctx, tuned->params, NULL, &tuned->model);
 }
 
 static int finish(struct tuning *t)
@@ -595,15 +587,16 @@ static int number_queries(struct tuning *t, const uint32_t *fold_of)
     RW_TRY(RW_NEW(t->ctx, half, all->n_queries));
     RW_TRY(RW_NEW(t->ctx, at, (size_t)t->n_parts));
     RW_TRY(RW_NEW(t->ctx, scores, all->n_docs));
-    RW_TRY(RW_NEW(t->ctx, own, (size_t)all->n_queries * (size_t)t->n_parts));
+    RW_TRY(RW_NEW(t->ctx, own, all->n_queries));
     RW_TRY(rw_folds(t->ctx, all->n_queries, 2, t->params->seed, half));
     RW_TRY(RW_ARENA_NEW(t->ctx, rw_result_arena(t->made), t->weight, all->n_queries));
     for (int p = 0; p < t->n_parts; p++) {
         const struct rw_measure *measure = &t->part[p].measure;
         struct rw_metric_result result;
         RW_TRY(rw_metric_eval(t->ctx, &measure->metric, &measure->judgments, scores,
-                              measure->how->empty, RW_TIES_MEAN, 0,
-                              own + (size_t)p * all->n_queries, &result));
+                              measure->how->empty, RW_TIES_MEAN, 0, own, &result));
+        for (uint32_t q = 0; q < measure->judgments.n_queries; q++)
+            t->part[p].slot[q] = own[q] == own[q] ? 0 : UINT32_MAX;
     }
     for (uint32_t h = 0; h < 2; h++) {
         double sum = 0.0;
@@ -613,9 +606,7 @@ static int number_queries(struct tuning *t, const uint32_t *fold_of)
             const uint32_t p = fold_of ? fold_of[q] : 0, i = at[p]++;
             const struct part *part = &t->part[p];
             const double *weight = part->measure.judgments.weight;
-            const double value = own[(size_t)p * all->n_queries + i];
-            part->slot[i] = h == 0 ? UINT32_MAX : part->slot[i];
-            if (half[q] != h || value != value)
+            if (half[q] != h || part->slot[i] == UINT32_MAX)
                 continue;
             t->weight[t->n] = weight ? weight[i] : 1.0;
             sum += t->weight[t->n];

@@ -319,6 +319,16 @@ int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_
     return RW_OK;
 }
 
+int rw_resident_train(const struct rw_resident *r, struct rw_ctx *ctx,
+                      const struct rw_params *params, const struct rw_train_hooks *hooks,
+                      struct rw_model **out)
+{
+    const struct rw_dataset *const valid[] = {&r->valid};
+    const struct rw_training training = {
+        .binned = &r->train, .valid = valid, .n_valid = 1, .hooks = hooks};
+    return rw_train_on(ctx, params, &training, out);
+}
+
 void rw_resident_release(struct rw_resident *r)
 {
     rw_bins_free(r->codes);

@@ -392,10 +392,13 @@ struct rw_resident {
  * because it cannot read these codes. With categorical features, each training bins both sets. */
 int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_params *params,
                      const struct rw_binned *train, const struct rw_dataset *valid);
+/* Trains on the pair, like rw_train_on. hooks: NULL if not needed. */
+int rw_resident_train(const struct rw_resident *r, struct rw_ctx *ctx,
+                      const struct rw_params *params, const struct rw_train_hooks *hooks,
+                      struct rw_model **out);
 void rw_resident_release(struct rw_resident *r);
 
 /* ---- bags (bags.c) ---- */
-
 
 /* The engines of a training, one for each bag. Only the first one has validation sets. */
 struct rw_bags {
