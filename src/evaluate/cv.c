@@ -151,8 +151,7 @@ static int run_fold(void *validation, struct rw_ctx *ctx, int fold)
         RW_TRY(part_of(v, fold, 1, ctx, &valid));
     RW_TRY(part_of(v, fold, 2, ctx, &train));
     const struct rw_dataset *const sets[] = {valid};
-    RW_TRY(
-        rw_train(ctx, &v->params, train, v->nested ? sets : NULL, v->nested, &hooks, &out->model));
+    RW_TRY(rw_train(ctx, &v->params, train, sets, v->nested, &hooks, &out->model));
     rw_stage_add(v->ctx, (uint64_t)(v->params.rounds - rounds.done)); /* rounds that did not run */
     out->n_test = test->n_queries;
     out->n_valid = v->nested ? valid->n_queries : 0;
@@ -161,6 +160,17 @@ static int run_fold(void *validation, struct rw_ctx *ctx, int fold)
 }
 
 /* ---- all folds ---- */
+
+int rw_search_check(struct rw_ctx *ctx, const char *what, const struct rw_dataset *valid)
+{
+    if (rw_workers_count(ctx) > 1)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "%s works with one worker only, not with %d", what,
+                       rw_workers_count(ctx));
+    if (valid && valid->codes.bins)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "%s needs validation sets with values (rw_dataset_read)", what);
+    return RW_OK;
+}
 
 int rw_trainings_judge(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
                        uint32_t n_columns)
@@ -236,11 +246,8 @@ static int runs_side_by_side(struct rw_ctx *ctx, struct validation *v)
             RW_TRY(part_of(v, 0, 1, ctx, &valid));
         RW_TRY(part_of(v, 0, 2, ctx, &train));
         const struct rw_dataset *const sets[] = {valid};
-        RW_TRY(rw_train_plan(ctx, &v->params,
-                             &(struct rw_training){.train = train,
-                                                   .valid = v->nested ? sets : NULL,
-                                                   .n_valid = v->nested},
-                             &plan));
+        const struct rw_training training = {.train = train, .valid = sets, .n_valid = v->nested};
+        RW_TRY(rw_train_plan(ctx, &v->params, &training, &plan));
         if (plan.on_gpu)
             return 0;
         v->params.device = cpu;

@@ -335,13 +335,7 @@ static int check(struct selecting *s, const struct rw_params *params)
     if (options->n_repeats < 1 || options->n_repeats > 1000)
         return rw_fail(s->ctx, RW_ERR_ARGUMENT, "repeats is %d; expected 1 to 1000",
                        options->n_repeats);
-    if (rw_workers_count(s->ctx) > 1)
-        return rw_fail(s->ctx, RW_ERR_UNSUPPORTED,
-                       "feature selection works with one worker only, not with %d",
-                       rw_workers_count(s->ctx));
-    if (s->valid->codes.bins)
-        return rw_fail(s->ctx, RW_ERR_ARGUMENT,
-                       "feature selection needs validation sets with values (rw_dataset_read)");
+    RW_TRY(rw_search_check(s->ctx, "feature selection", s->valid));
     RW_TRY(rw_params_check(s->ctx, params, RW_PARAMS_TRAIN));
     const struct rw_dataset *documents = rw_binned_documents((struct rw_binned *)s->train);
     RW_TRY(rw_trainings_judge(s->ctx, s->params, documents->n_docs, s->trying));

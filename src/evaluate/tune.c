@@ -665,13 +665,7 @@ static int check_options(struct tuning *t)
     if (!t->valid && (uint32_t)o->n_folds > n)
         return rw_fail(t->ctx, RW_ERR_DATA, "folds is %d, but the data has %u %s", o->n_folds, n,
                        n == 1 ? "query" : "queries");
-    if (rw_workers_count(t->ctx) > 1)
-        return rw_fail(t->ctx, RW_ERR_UNSUPPORTED, "tuning works with one worker only, not with %d",
-                       rw_workers_count(t->ctx));
-    if (t->valid && t->valid->codes.bins)
-        return rw_fail(t->ctx, RW_ERR_ARGUMENT,
-                       "tuning needs validation sets with values (rw_dataset_read)");
-    return RW_OK;
+    return rw_search_check(t->ctx, "tuning", t->valid);
 }
 
 static int check_params(struct tuning *t)
