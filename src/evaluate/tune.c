@@ -39,6 +39,7 @@ struct trial {
     struct rw_params *params; /* for the final training; owned, as is `used` */
     struct rw_params *used;   /* the same with `auto` resolved for the whole training set */
     double leaves;            /* maximum per tree */
+    double rate;              /* of the first round */
     uint8_t is_alive[N_SUBSETS], is_whole[N_SUBSETS];
     int rounds[N_SUBSETS]; /* best number of rounds */
     double mean[N_SUBSETS];
@@ -232,11 +233,6 @@ static int train_parts(struct curve *c, const struct trial *trial)
 
 /* ---- one trial in one rung ---- */
 
-static double rate_of(const struct trial *trial)
-{
-    return rw_params_rate_of_round(trial->used, 0);
-}
-
 /* Returns the number of rounds of a rung for a subset. All learning rates cover the same way. */
 static int rounds_of(const struct tuning *t, const struct trial *trial, int rung, int subset)
 {
@@ -245,8 +241,8 @@ static int rounds_of(const struct tuning *t, const struct trial *trial, int rung
     const int most = trial->used->rounds;
     if (rung == N_RUNGS - 1)
         return most;
-    const double way = (double)first->rounds[subset] * rate_of(first) * rung_length[rung];
-    const double rounds = ceil(way / rate_of(trial));
+    const double way = (double)first->rounds[subset] * first->rate * rung_length[rung];
+    const double rounds = ceil(way / trial->rate);
     const double least = LEAST < most ? LEAST : most;
     return (int)(rounds < least ? least : rounds > most ? most : rounds);
 }
@@ -313,11 +309,6 @@ static int run_trial(void *user, struct rw_ctx *ctx, int i)
     if (trial->status < 0)
         snprintf(trial->failure, sizeof(trial->failure), "%s", rw_last_error(ctx));
     return trial->status == RW_ERR_INTERRUPTED ? trial->status : RW_OK;
-}
-
-static int is_alive(const struct trial *trial)
-{
-    return trial->is_alive[0] || trial->is_alive[1] || trial->is_alive[2];
 }
 
 /* Trains all trials of a rung, in parallel if the data is small and on the CPU. Then repeats each
@@ -412,6 +403,7 @@ static int add_trial(struct tuning *t)
         RW_TRY(RW_ARENA_NEW(t->ctx, arena, trial->value[s], t->n));
         trial->is_alive[s] = 1;
     }
+    trial->rate = rw_params_rate_of_round(trial->used, 0);
     trial->leaves = trial->used->grow == RW_GROW_LEAVES ? trial->used->leaves
                                                         : (double)(1 << trial->used->depth);
     trial->out =
@@ -429,7 +421,7 @@ static int run_bracket(struct tuning *t, int n)
     for (int number = first == 0 ? N_RUNGS - 1 : 0; number < N_RUNGS; number++) {
         struct rung rung = {.t = t, .number = number};
         for (int i = 0; i < n; i++) {
-            if (is_alive(trial[i]))
+            if (memchr(trial[i]->is_alive, 1, N_SUBSETS))
                 rung.trial[rung.n++] = trial[i];
         }
         RW_TRY(run_rung(t, &rung));

@@ -15,8 +15,7 @@ struct reading {
     struct rw_ctx *ctx;
     struct rw_arena *arena;
     const struct rw_params *params;
-    struct rw_params *copy; /* values are tried on it; owned */
-    int is_default;
+    struct rw_params *copy; /* values are tried on it */
     int line;
     struct rw_tune_space *space;
 };
@@ -30,7 +29,7 @@ static int check_value(struct reading *r, int at, const char *value)
     struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
     const char *name = rw_param_rows[at].info.name;
     RW_TRY(rw_params_set(r->ctx, r->copy, name, value));
-    if (!r->is_default)
+    if (!r->space->is_default)
         return 1;
     RW_TRY(rw_params_copy(r->ctx, r->params, &copy));
     rw_params_on_no_effect(copy, RW_NO_EFFECT_ERROR);
@@ -116,7 +115,7 @@ static int check_name(struct reading *r, const char *name, int at)
                        "'%s' cannot be searched, because all trials share data, bins, metric "
                        "and number of rounds",
                        name);
-    if (r->params->is_set[at] && !r->is_default)
+    if (r->params->is_set[at] && !r->space->is_default)
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
                        "'%s' is both set to %s and searched: expected one of them", name,
                        rw_params_get((struct rw_params *)r->params, name));
@@ -178,13 +177,11 @@ int rw_tune_space_init(struct rw_ctx *ctx, struct rw_arena *arena, const struct 
     const char *name = options->space_name ? options->space_name : "space";
     char standard[512], *text RW_FREED = NULL;
     struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
-    struct reading r = {
-        .ctx = ctx, .arena = arena, .params = params, .is_default = !options->space, .space = out};
     write_default(n_docs, standard, sizeof(standard));
     RW_TRY(rw_mem_copy_text(ctx, &text, options->space ? options->space : standard));
     RW_TRY(rw_params_copy(ctx, params, &copy));
-    r.copy = copy;
-    *out = (struct rw_tune_space){.is_default = r.is_default};
+    struct reading r = {.ctx = ctx, .arena = arena, .params = params, .copy = copy, .space = out};
+    *out = (struct rw_tune_space){.is_default = !options->space};
     RW_TRY(RW_ARENA_NEW(ctx, arena, out->axis, RW_N_PARAMS));
     RW_TRY(RW_ARENA_NEW(ctx, arena, out->name, RW_N_PARAMS));
     for (char *line = text, *end; line; line = end) {
