@@ -75,15 +75,12 @@ static int parse_range(struct reading *r, char *const *word, struct rw_tune_axis
 static int parse_values(struct reading *r, char *text, struct rw_tune_axis *axis)
 {
     const char *name = rw_param_rows[axis->at].info.name;
-    int most = 1;
-    for (const char *c = text; *c; c++)
-        most += *c == '|';
-    if (most < 2)
+    size_t room = 0;
+    if (!strchr(text, '|'))
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
                        "'%s' has one value: expected a range such as '1 100', or values such "
                        "as 'a|b'",
                        name);
-    RW_TRY(RW_ARENA_NEW(r->ctx, r->arena, axis->value, (size_t)most));
     for (char *at = text, *end; at; at = end) {
         end = strchr(at, '|');
         if (end)
@@ -92,6 +89,7 @@ static int parse_values(struct reading *r, char *text, struct rw_tune_axis *axis
         RW_TRY(is_kept);
         if (!is_kept)
             continue;
+        RW_TRY(RW_ARENA_GROW(r->ctx, r->arena, axis->value, room, axis->n_values + 1u));
         RW_TRY(rw_arena_text(r->ctx, r->arena, &axis->value[axis->n_values++], at));
     }
     return RW_OK;
@@ -145,7 +143,7 @@ static int take_line(struct reading *r, char *line)
                        "expected 'NAME LEAST MOST', 'NAME LEAST MOST log' or 'NAME "
                        "VALUE|VALUE|...'");
     RW_TRY(n == 2 ? parse_values(r, word[1], &axis) : parse_range(r, &word[1], &axis));
-    if (!is_searched || axis.n_values < 0 || (axis.value && axis.n_values < 2))
+    if (!is_searched || axis.n_values < (n == 2 ? 2 : 0))
         return RW_OK; /* left out of the default space */
     space->name[space->n] = rw_param_rows[axis.at].info.name;
     space->axis[space->n++] = axis;
