@@ -553,21 +553,27 @@ static int finish(struct tuning *t)
 
 /* ---- preparation ---- */
 
-/* Prepares a part and finds the slots of its queries. query: [its n_queries] indices in the set
- * that has all queries, whose half each is in. */
-static int prepare_part(struct tuning *t, struct part *part, const struct rw_dataset *train,
-                        const struct rw_dataset *valid)
+/* Prepares part p. fold_of: the folds of the queries; of no use with a validation set. */
+static int prepare_part(struct tuning *t, const uint32_t *fold_of, uint32_t p)
 {
+    struct part *part = &t->part[p];
+    const struct rw_dataset *valid = t->valid;
+    struct rw_binned train = {.documents = (struct rw_dataset *)t->train};
     struct rw_params params = *t->params; /* texts are borrowed */
     params.min_docs = 1;                  /* the codes then serve every value */
-    const struct rw_binned binned = {.documents = (struct rw_dataset *)train};
-    RW_TRY(rw_resident_init(&part->resident, t->ctx, &params, &binned, valid));
+    if (!valid) {
+        for (int is_in = 0; is_in < 2; is_in++)
+            RW_TRY(rw_folds_select(t->ctx, t->train, fold_of, p, p, is_in, &part->own[is_in]));
+        train.documents = part->own[0];
+        valid = part->own[1];
+    }
+    RW_TRY(rw_resident_init(&part->resident, t->ctx, &params, &train, valid));
     RW_TRY(rw_measure_init(t->ctx, rw_params_eval(t->params), valid, "tune by", &part->measure));
     return RW_ARENA_NEW(t->ctx, rw_result_arena(t->made), part->slot, valid->n_queries);
 }
 
 /* Numbers the queries that count, half by half. The metric of equal scores tells which count.
- * fold_of: NULL for a validation set. */
+ * fold_of: all 0 for a validation set. */
 static int number_queries(struct tuning *t, const uint32_t *fold_of)
 {
     const struct rw_dataset *all = t->measured;
@@ -595,7 +601,7 @@ static int number_queries(struct tuning *t, const uint32_t *fold_of)
         memset(at, 0, (size_t)t->n_parts * sizeof(*at));
         t->begin[h + 1] = t->n;
         for (uint32_t q = 0; q < all->n_queries; q++) {
-            const uint32_t p = fold_of ? fold_of[q] : 0, i = at[p]++;
+            const uint32_t p = fold_of[q], i = at[p]++;
             const struct part *part = &t->part[p];
             const double *weight = part->measure.judgments.weight;
             if (half[q] != h || part->slot[i] == UINT32_MAX)
@@ -620,20 +626,11 @@ static int prepare_parts(struct tuning *t)
     uint32_t *fold_of RW_FREED = NULL;
     t->n_parts = t->valid ? 1 : t->options->n_folds;
     RW_TRY(RW_ARENA_NEW(t->ctx, rw_result_arena(t->made), t->part, (size_t)t->n_parts));
-    if (t->valid) {
-        RW_TRY(prepare_part(t, &t->part[0], t->train, t->valid));
-        return number_queries(t, NULL);
-    }
-    RW_TRY(RW_NEW(t->ctx, fold_of, t->train->n_queries));
-    RW_TRY(rw_folds(t->ctx, t->train->n_queries, t->n_parts, t->params->seed, fold_of));
-    for (int p = 0; p < t->n_parts; p++) {
-        struct part *part = &t->part[p];
-        const uint32_t fold = (uint32_t)p;
-        for (int is_in = 0; is_in < 2; is_in++)
-            RW_TRY(
-                rw_folds_select(t->ctx, t->train, fold_of, fold, fold, is_in, &part->own[is_in]));
-        RW_TRY(prepare_part(t, part, part->own[0], part->own[1]));
-    }
+    RW_TRY(RW_NEW(t->ctx, fold_of, t->measured->n_queries));
+    if (!t->valid)
+        RW_TRY(rw_folds(t->ctx, t->train->n_queries, t->n_parts, t->params->seed, fold_of));
+    for (int p = 0; p < t->n_parts; p++)
+        RW_TRY(prepare_part(t, fold_of, (uint32_t)p));
     return number_queries(t, fold_of);
 }
 
