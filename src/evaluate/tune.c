@@ -38,7 +38,7 @@ struct trial {
     struct rw_tune_trial out;
     struct rw_params *params; /* for the final training; owned, as is `used` */
     struct rw_params *used;   /* the same with `auto` resolved for the whole training set */
-    double leaves;            /* maximum per tree */
+    double leaves;            /* maximum per round */
     double rate;              /* of the first round */
     uint8_t is_alive[N_SUBSETS], is_whole[N_SUBSETS];
     int rounds[N_SUBSETS]; /* best number of rounds */
@@ -406,6 +406,7 @@ static int add_trial(struct tuning *t)
     trial->rate = rw_params_rate_of_round(trial->used, 0);
     trial->leaves = trial->used->grow == RW_GROW_LEAVES ? trial->used->leaves
                                                         : (double)(1 << trial->used->depth);
+    trial->leaves *= trial->used->bags;
     trial->out =
         (struct rw_tune_trial){.number = (int)number, .values = value, .seed = trial->params->seed};
     return RW_OK;
