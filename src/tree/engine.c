@@ -116,22 +116,13 @@ static int is_split_of(const struct rw_cuts *cuts, const struct rw_split *split,
 int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                           struct rw_split *out)
 {
-    RW_TRY(engine->ops->best_splits(engine, slots, n, out));
+    const int symmetric = engine->rules.symmetric;
+    RW_TRY(symmetric ? engine->ops->best_level(engine, slots, n, out)
+                     : engine->ops->best_splits(engine, slots, n, out));
     RW_TRY(rw_workers_best(engine->ctx, out, n));
     for (int i = 0; rw_n_workers(engine->ctx) > 1 && i < n; i++) {
-        if (!is_split_of(engine->cuts, &out[i], slots[i]))
-            return rw_comm_nonsense(engine->ctx, "splits");
-    }
-    return RW_OK;
-}
-
-int rw_engine_best_level(struct rw_engine *engine, const int32_t *slots, int n,
-                         struct rw_split *out)
-{
-    RW_TRY(engine->ops->best_level(engine, slots, n, out));
-    RW_TRY(rw_workers_best(engine->ctx, out, n));
-    for (int i = 0; rw_n_workers(engine->ctx) > 1 && i < n; i++) {
-        if (!is_split_of(engine->cuts, &out[i], slots[i]) || out[i].column != out[0].column)
+        if (!is_split_of(engine->cuts, &out[i], slots[i]) ||
+            (symmetric && out[i].column != out[0].column))
             return rw_comm_nonsense(engine->ctx, "splits");
     }
     return RW_OK;

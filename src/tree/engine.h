@@ -370,10 +370,9 @@ int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *d
                    const struct rw_bins *bins, const double *gains);
 int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                             const double *hessians);
+/* Calls best_level for rules.symmetric, else best_splits. */
 int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                           struct rw_split *out);
-int rw_engine_best_level(struct rw_engine *engine, const int32_t *slots, int n,
-                         struct rw_split *out);
 int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,
                         struct rw_sum *sums);
 int rw_engine_add_tree(struct rw_engine *engine, int set, const struct rw_tree *tree,

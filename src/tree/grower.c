@@ -1,5 +1,5 @@
 /* Grows a tree (tree/grower.h, which defines frontier, batch and speculative): the features that
- * may split each node, the frontier, the choice of batches, symmetric trees, and the finished tree.
+ * may split each node, the frontier, the choice of batches, growth, and the finished tree.
  * The last part checks interaction constraints. tree/leaf_values.c has the values of leaves that
  * depend on other leaves.
  *
@@ -465,7 +465,12 @@ int rw_grower_new(struct rw_ctx *ctx, const struct rw_grow_rules *rules, struct 
     return RW_OK;
 }
 
-/* ---- growth ---- */
+/* ---- growth ----
+ *
+ * A symmetric tree grows by levels. All nodes of a level have one split, so each level is one
+ * batch, with its 2^d nodes at depth d in slots from 2^d - 1. Nodes without documents are
+ * partitioned like others, but have no histograms. A child without documents is the smaller one of
+ * its pair; its histogram is empty, and the other child gets the parent's. */
 
 static int may_split(const struct rw_grower *g, const struct grow_node *node)
 {
@@ -497,43 +502,83 @@ static void keep(struct rw_grower *g, const struct rw_sibling *sibling)
     }
 }
 
-/* Makes the histograms of g->sibling, and finds the best splits of the slots in g->search. Ranks
- * candidates while the engine works. */
+/* Releases the empty histograms of children without documents. slots: [n_siblings] scratch. */
+static int release_empty(struct rw_grower *g, int n_siblings, int32_t *slots)
+{
+    int n = 0;
+    for (int i = 0; i < n_siblings; i++) {
+        if (g->node[g->sibling[i].smaller].n == 0)
+            slots[n++] = g->sibling[i].smaller;
+    }
+    g->times->n_released += n;
+    return n ? g->engine->ops->release(g->engine, slots, n) : RW_OK;
+}
+
+static void set_split(struct rw_grower *g, int32_t slot, const struct rw_split *split)
+{
+    struct grow_node *node = &g->node[slot];
+    node->has_split = split->column >= 0;
+    node->gain = g->rules.levels ? -(double)node->depth : split->gain;
+    rw_split_copy(&g->split[slot], split);
+}
+
+/* Completes the splits of a symmetric tree's level, whose nodes with documents have theirs. Empty
+ * nodes get the same split, and each node an equal part of the gain. */
+static void complete_level(struct rw_grower *g, int32_t first)
+{
+    for (int32_t slot = first; slot < g->n_slots; slot++) {
+        struct rw_split *split = &g->split[slot];
+        if (g->node[slot].n == 0) {
+            set_split(g, slot, &g->found[0]);
+            split->slot = slot;
+            split->n_left = 0;
+        }
+        split->gain /= g->n_slots - first;
+    }
+}
+
+/* Makes the histograms of g->sibling, and finds the best splits of the slots in g->search. In a
+ * symmetric tree these are the nodes of the last level that have documents. Ranks candidates while
+ * the engine works. */
 static int search(struct rw_grower *g, int n_siblings, int n_search)
 {
     struct rw_engine *engine = g->engine;
     struct rw_grow_times *times = g->times;
+    const int symmetric = g->rules.symmetric, n_allowed = symmetric ? 1 : n_search;
+    const int32_t first = g->n_slots / 2; /* the first slot of a symmetric tree's level */
     double start = rw_clock_ms();
-    for (int i = 0; i < n_search && g->nodes; i++)
-        allow_slot(g->nodes, g->search[i],
+    for (int i = 0; i < n_allowed && g->nodes; i++)
+        allow_slot(g->nodes, symmetric ? first : g->search[i],
                    g->nodes->allowed + (size_t)i * rw_feature_words(engine));
     if (g->nodes)
-        RW_TRY(engine->ops->allow(engine, g->search, n_search, g->nodes->allowed));
+        RW_TRY(engine->ops->allow(engine, g->search, n_allowed, g->nodes->allowed));
     RW_TRY(engine->ops->histograms(engine, g->sibling, n_siblings));
-    for (int i = 0; i < n_siblings; i++)
+    for (int i = 0; i < n_siblings && !symmetric; i++)
         keep(g, &g->sibling[i]);
+    if (symmetric)
+        RW_TRY(release_empty(g, n_siblings, g->search + n_search));
     times->histograms_ms += rw_clock_ms() - start;
     times->n_histograms += n_siblings;
     start = rw_clock_ms();
-    if (engine->ops->start_splits)
+    if (engine->ops->start_splits && !symmetric)
         RW_TRY(engine->ops->start_splits(engine, g->search, n_search));
     frontier_rank(g);
     RW_TRY(rw_engine_best_splits(engine, g->search, n_search, g->found));
     times->splits_ms += rw_clock_ms() - start;
     for (int i = 0; i < n_search; i++) {
-        struct grow_node *node = &g->node[g->search[i]];
         if (g->found[i].column >= 0 &&
-            g->found[i].n_left > node->n) /* wrong data from another worker */
+            g->found[i].n_left > g->node[g->search[i]].n) /* wrong data from another worker */
             return rw_comm_nonsense(engine->ctx, "splits");
-        node->has_split = g->found[i].column >= 0;
-        node->gain = g->rules.levels ? -(double)node->depth : g->found[i].gain;
-        rw_split_copy(&g->split[g->search[i]], &g->found[i]);
+        set_split(g, g->search[i], &g->found[i]);
     }
+    if (symmetric)
+        complete_level(g, first);
     return RW_OK;
 }
 
 /* Expands the nodes of g->batch: partitions them and, if `look` is 1, finds the best splits of
- * their children. If `look` is 0, the children become leaves. */
+ * their children. If `look` is 0, the children become leaves. A level of a symmetric tree is
+ * searched if one of its nodes is large enough for two sides that are allowed. */
 static int expand(struct rw_grower *g, int look)
 {
     const int n_batch = g->n_batch;
@@ -545,7 +590,7 @@ static int expand(struct rw_grower *g, int look)
     RW_TRY(g->engine->ops->partition(g->engine, g->batch, n_batch));
     g->times->partition_ms += rw_clock_ms() - start;
     g->times->n_batches++;
-    int n_siblings = 0, n_search = 0;
+    int n_siblings = 0, n_search = 0, may_search = 0;
     for (int i = 0; i < n_batch; i++) {
         const struct rw_split *split = &g->batch[i];
         struct grow_node *parent = &g->node[split->slot];
@@ -560,7 +605,10 @@ static int expand(struct rw_grower *g, int look)
         for (int side = 0; side < 2; side++) {
             add_node(g, n[side], parent->depth + 1);
             wanted[side] = look && may_split(g, &g->node[child[side]]);
-            if (wanted[side])
+            may_search |= wanted[side];
+            if (g->rules.symmetric)
+                wanted[side] = parent->n > 0;
+            if (wanted[side] && n[side] > 0)
                 g->search[n_search++] = child[side];
         }
         const int small = n[0] <= n[1] ? 0 : 1;
@@ -570,7 +618,7 @@ static int expand(struct rw_grower *g, int look)
                                     .smaller = child[small],
                                     .larger = wanted[!small] ? child[!small] : -1};
     }
-    if (n_search)
+    if (may_search)
         RW_TRY(search(g, n_siblings, n_search));
     else
         frontier_rank(g);
@@ -599,8 +647,6 @@ static int start_tree(struct rw_grower *g, uint32_t tree, struct rw_root *root)
     add_node(g, root->sum.n, 0);
     g->sibling[0] = (struct rw_sibling){.parent = -1, .smaller = 0, .larger = -1};
     g->search[0] = 0;
-    if (g->rules.symmetric)
-        return RW_OK;
     if (may_split(g, &g->node[0]) && root->n_features > 0)
         RW_TRY(search(g, 1, 1));
     frontier_add(g, 0);
@@ -619,131 +665,6 @@ static int grow_nodes(struct rw_grower *g)
         RW_TRY(expand(g, !is_last));
     }
     frontier_accept_known(g);
-    return RW_OK;
-}
-
-/* ---- symmetric trees ----
- *
- * All nodes of a level have one split. The children of slot s have the slots 2s + 1 and 2s + 2, so
- * the 2^d slots of depth d begin with 2^d - 1. Nodes without documents are partitioned like others,
- * but have no histograms. */
-
-/* Releases the empty histograms of children without documents. */
-static int release_empty(struct rw_grower *g, int n_siblings)
-{
-    int n = 0;
-    for (int i = 0; i < n_siblings; i++) {
-        if (g->node[g->sibling[i].smaller].n == 0)
-            g->search[n++] = g->sibling[i].smaller;
-    }
-    g->times->n_released += n;
-    return n ? g->engine->ops->release(g->engine, g->search, n) : RW_OK;
-}
-
-/* Makes the histograms of g->sibling, and finds the split of the level that begins with slot
- * `first` and has n nodes. Writes each node's copy of it to g->split, with an equal part of the
- * gain. If there is no split, the copy of slot `first` has column -1. */
-static int search_level(struct rw_grower *g, int32_t first, int32_t n, int n_siblings)
-{
-    struct rw_engine *engine = g->engine;
-    int n_search = 0;
-    double start = rw_clock_ms();
-    int32_t head = first;
-    while (g->node[head].n == 0)
-        head++;
-    if (g->nodes) {
-        allow_slot(g->nodes, first, g->nodes->allowed);
-        RW_TRY(engine->ops->allow(engine, &head, 1, g->nodes->allowed));
-    }
-    RW_TRY(engine->ops->histograms(engine, g->sibling, n_siblings));
-    RW_TRY(release_empty(g, n_siblings));
-    for (int32_t slot = head; slot < first + n; slot++) {
-        if (g->node[slot].n > 0)
-            g->search[n_search++] = slot;
-    }
-    g->times->histograms_ms += rw_clock_ms() - start;
-    g->times->n_histograms += n_siblings;
-    start = rw_clock_ms();
-    RW_TRY(rw_engine_best_level(engine, g->search, n_search, g->found));
-    for (int i = 0; i < n_search; i++) {
-        if (g->found[i].column >= 0 && g->found[i].n_left > g->node[g->search[i]].n)
-            return rw_comm_nonsense(engine->ctx, "splits");
-    }
-    for (int32_t i = n - 1, k = n_search; i >= 0; i--) {
-        struct rw_split *split = &g->split[first + i];
-        const int is_empty = g->node[first + i].n == 0;
-        rw_split_copy(split, &g->found[is_empty ? 0 : --k]);
-        split->slot = first + i;
-        split->gain /= n;
-        if (is_empty)
-            split->n_left = 0;
-    }
-    g->times->splits_ms += rw_clock_ms() - start;
-    return RW_OK;
-}
-
-/* Divides the nodes of a level by their splits, and lists the histograms of their children in
- * g->sibling. Returns their number, or a negative status. A child without documents is the smaller
- * one of its pair; its histogram is empty, and the other child gets the parent's. */
-static int split_level(struct rw_grower *g, int32_t first, int32_t n, int32_t depth)
-{
-    int n_siblings = 0;
-    const double start = rw_clock_ms();
-    for (int32_t i = 0; i < n; i++) {
-        rw_split_copy(&g->batch[i], &g->split[first + i]);
-        g->batch[i].left = 2 * (first + i) + 1;
-        g->batch[i].right = 2 * (first + i) + 2;
-    }
-    RW_TRY(g->engine->ops->partition(g->engine, g->batch, n));
-    g->times->partition_ms += rw_clock_ms() - start;
-    g->times->n_batches++;
-    for (int32_t i = 0; i < n; i++) {
-        const struct rw_split *split = &g->batch[i];
-        struct grow_node *parent = &g->node[first + i];
-        const uint64_t n_left = split->n_left, n_right = parent->n - n_left;
-        parent->left = split->left;
-        parent->right = split->right;
-        parent->index = g->n_splits++;
-        add_node(g, n_left, depth + 1);
-        add_node(g, n_right, depth + 1);
-        const int left_is_small = n_left <= n_right;
-        if (parent->n > 0)
-            g->sibling[n_siblings++] =
-                (struct rw_sibling){.parent = split->slot,
-                                    .smaller = left_is_small ? split->left : split->right,
-                                    .larger = left_is_small ? split->right : split->left};
-    }
-    if (g->nodes)
-        node_features_add(g->nodes, &g->batch[0]);
-    g->has_sets |= g->batch[0].is_set;
-    return n_siblings;
-}
-
-/* Returns 1 if a node of the level is large enough for two sides that are allowed. */
-static int level_may_split(const struct rw_grower *g, int32_t first, int32_t n)
-{
-    for (int32_t slot = first; slot < first + n; slot++) {
-        if (may_split(g, &g->node[slot]))
-            return 1;
-    }
-    return 0;
-}
-
-static int grow_symmetric(struct rw_grower *g, const struct rw_root *root)
-{
-    int n_siblings = 1; /* the root's histogram */
-    for (int32_t depth = 0; root->n_features > 0; depth++) {
-        const int32_t n = (int32_t)1 << depth, first = n - 1;
-        if (!level_may_split(g, first, n))
-            break;
-        RW_TRY(search_level(g, first, n, n_siblings));
-        if (g->split[first].column < 0)
-            break;
-        n_siblings = split_level(g, first, n, depth);
-        RW_TRY(n_siblings);
-    }
-    for (g->n_nodes = 0; g->n_nodes < g->n_slots; g->n_nodes++)
-        g->slot_of[g->n_nodes] = g->n_nodes;
     return RW_OK;
 }
 
@@ -848,7 +769,7 @@ int rw_grower_grow(struct rw_grower *grower, struct rw_engine *engine, uint32_t 
     grower->engine = engine;
     grower->times = times;
     RW_TRY(start_tree(grower, tree, &root));
-    RW_TRY(grower->rules.symmetric ? grow_symmetric(grower, &root) : grow_nodes(grower));
+    RW_TRY(grow_nodes(grower));
     const int32_t n_leaves = list_leaves(grower, leaf_slot);
     if (n_leaves > 1 && engine->ops->start_leaf_sums)
         RW_TRY(engine->ops->start_leaf_sums(engine, leaf_slot, n_leaves));

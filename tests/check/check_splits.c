@@ -60,9 +60,7 @@ void check_splits(struct check_run *run, const struct rw_sibling *siblings, int 
     for (int side = 0; side < 2; side++) {
         split[side] = check_buffer(n, sizeof(**split), side);
         struct rw_engine *engine = side ? run->engine : run->ref;
-        status[side] = run->c->spec.symmetric
-                           ? rw_engine_best_level(engine, slots, n_slots, split[side])
-                           : rw_engine_best_splits(engine, slots, n_slots, split[side]);
+        status[side] = rw_engine_best_splits(engine, slots, n_slots, split[side]);
     }
     check_status(run, OP_SPLITS, status[0], status[1]);
     for (size_t i = 0; i < n && status[0] >= 0 && status[1] >= 0; i++) {
