@@ -630,6 +630,51 @@ struct rw_split rw_host_set_split(const struct rw_cuts *cuts, int32_t slot, uint
                              .n_left = (uint32_t)found->n_left};
 }
 
+void rw_host_level_sets(const struct rw_level *level, uint32_t f, struct rw_split *best)
+{
+    const struct rw_cuts *cuts = level->host->set[0].bins->cuts;
+    const uint32_t n_codes = rw_cuts_n_bins(cuts, f); /* the next one is of missing values */
+    struct rw_cell total[RW_MAX_CATEGORY_CODES + 1] = {{0, 0, 0}};
+    struct rw_cell cell[RW_MAX_CATEGORY_CODES + 1];
+    struct rw_category_level search;
+    struct rw_category_split found;
+    cell[n_codes] = (struct rw_cell){0, 0, 0};
+    for (int i = 0; i < level->n; i++) {
+        level->read(level, i, f, cell);
+        for (uint32_t code = 0; code <= n_codes; code++)
+            rw_cell_add(&total[code], &cell[code]);
+    }
+    rw_category_level_start(&search, &level->host->base.split_rule, total, n_codes,
+                            &total[n_codes]);
+    for (int i = 0; i < level->n; i++) {
+        level->read(level, i, f, cell);
+        rw_category_level_add(&search, cell, &cell[n_codes]);
+    }
+    rw_category_level_end(&search, rw_host_penalty(level->host, f), &found);
+    const struct rw_split split = rw_host_set_split(cuts, 0, f, &found);
+    if (found.gain > 0.0 && rw_split_is_better(&split, best))
+        *best = split;
+}
+
+void rw_host_level_splits(const struct rw_level *level, const struct rw_split *best,
+                          struct rw_split *out)
+{
+    const struct rw_cuts *cuts = level->host->set[0].bins->cuts;
+    const uint32_t f = (uint32_t)best->column;
+    struct rw_cell cell[RW_MAX_CODES];
+    for (int i = 0; i < level->n; i++) {
+        rw_split_copy(&out[i], best);
+        out[i].slot = level->slots[i];
+        out[i].n_left = 0;
+        if (best->column < 0)
+            continue;
+        const struct rw_coded_node node = rw_coded_split(cuts, best);
+        level->read(level, i, f, cell);
+        for (uint32_t code = 0; code < rw_cuts_n_codes(cuts, f); code++)
+            out[i].n_left += rw_coded_goes_left(&node, code) ? (uint32_t)cell[code].n : 0;
+    }
+}
+
 int rw_host_code_tree(const struct rw_host *host, const struct rw_tree *tree,
                       struct rw_coded_node *nodes)
 {

@@ -169,6 +169,21 @@ struct rw_category_split;
 struct rw_split rw_host_set_split(const struct rw_cuts *cuts, int32_t slot, uint32_t f,
                                   const struct rw_category_split *found);
 
+/* The nodes of a level that have documents, for a split that all of them share (best_level in
+ * tree/engine.h). */
+struct rw_level {
+    const struct rw_host *host;
+    const int32_t *slots; /* [n] in the order in which gains are added up */
+    int n;
+    /* Writes the sums of a node's documents with each code of feature f: [rw_cuts_n_codes]. */
+    void (*read)(const struct rw_level *, int i, uint32_t f, struct rw_cell *cell);
+};
+/* Searches a categorical feature, and replaces *best by a better split. */
+void rw_host_level_sets(const struct rw_level *level, uint32_t f, struct rw_split *best);
+/* Writes each node's copy of the split, with its slot and n_left. out: [n]. */
+void rw_host_level_splits(const struct rw_level *level, const struct rw_split *best,
+                          struct rw_split *out);
+
 /* Returns a split as a node without children. The node borrows the split's set. */
 static inline struct rw_coded_node rw_coded_split(const struct rw_cuts *cuts,
                                                   const struct rw_split *split)
@@ -207,7 +222,7 @@ struct rw_ref {
     uint64_t *cell_offset;      /* [n_features + 1] first cell of each feature in a histogram */
     struct rw_cell **cell;      /* [max_slots] histogram of each slot, allocated at its first use */
     struct rw_coded_node *node; /* [max_slots] scratch */
-    struct rw_cell *left, *all; /* [max_slots] scratch of best_level: sums of each node */
+    struct rw_cell *left, *all; /* [max_slots] scratch of the search: sums of each node */
 };
 
 int rw_ref_prepare(struct rw_engine *engine);

@@ -72,30 +72,12 @@ static int read_cells(struct rw_cuda *cuda, int g, uint32_t f, uint32_t n_cells)
                             (size_t)cuda->level.n * stride * sizeof(*cuda->level_sets.cell));
 }
 
-/* Finds the best split by a categorical feature from the cells that were read last. */
-static struct rw_split search_sets(const struct rw_cuda *cuda, uint32_t column)
+/* Copies the cells that were read last (struct rw_level). */
+static void copy_cells(const struct rw_level *level, int i, uint32_t f, struct rw_cell *cell)
 {
-    const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
-    const uint32_t n_codes = rw_cuts_n_bins(cuts, column), n = cuda->level.n;
-    const uint32_t stride = cuda->level_sets.stride;
-    const struct rw_cell *cell = cuda->level_sets.cell, none = {0, 0, 0};
-    struct rw_cell total[RW_MAX_CATEGORY_CODES + 1] = {{0, 0, 0}};
-    struct rw_category_level search;
-    struct rw_category_split found;
-    const int has_missing = cuts->has_missing[column];
-    for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t code = 0; code < n_codes + (uint32_t)has_missing; code++)
-            rw_cell_add(&total[code], &cell[(size_t)i * stride + code]);
-    }
-    rw_category_level_start(&search, &cuda->level.rule, total, n_codes, &total[n_codes]);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct rw_cell *own = cell + (size_t)i * stride;
-        rw_category_level_add(&search, own, has_missing ? &own[n_codes] : &none);
-    }
-    rw_category_level_end(&search, rw_host_penalty(&cuda->host, column), &found);
-    struct rw_split split = rw_host_set_split(cuts, 0, column, &found);
-    split.column = found.gain > 0.0 ? split.column : -1;
-    return split;
+    const struct rw_cuda *cuda = (const struct rw_cuda *)level->host;
+    memcpy(cell, cuda->level_sets.cell + (size_t)i * cuda->level_sets.stride,
+           rw_cuts_n_codes(cuda->host.set[0].bins->cuts, f) * sizeof(*cell));
 }
 
 /* Replaces the level's split if one by a categorical feature is better. Writes the documents that
@@ -103,6 +85,8 @@ static struct rw_split search_sets(const struct rw_cuda *cuda, uint32_t column)
 static int search_all_sets(struct rw_cuda *cuda, const int32_t *slots, struct rw_split *out)
 {
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
+    const struct rw_level level = {&cuda->host, slots, (int)cuda->level.n, copy_cells};
+    struct rw_split best = out[0];
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_group *group = &cuda->group[g];
         for (uint32_t f = 0; f < group->cells.n_features && group->categories.n > 0; f++) {
@@ -111,19 +95,9 @@ static int search_all_sets(struct rw_cuda *cuda, const int32_t *slots, struct rw
                 !rw_host_allows(&cuda->host, slots[0], column))
                 continue;
             RW_TRY(read_cells(cuda, g, f, rw_cuts_n_codes(cuts, column)));
-            const struct rw_split split = search_sets(cuda, column);
-            if (!rw_split_is_better(&split, &out[0]))
-                continue;
-            const struct rw_coded_node node = rw_coded_split(cuts, &split);
-            for (uint32_t i = 0; i < cuda->level.n; i++) {
-                const struct rw_cell *cell =
-                    cuda->level_sets.cell + (size_t)i * cuda->level_sets.stride;
-                out[i] = split;
-                out[i].slot = slots[i];
-                out[i].n_left = 0;
-                for (uint32_t code = 0; code < rw_cuts_n_codes(cuts, column); code++)
-                    out[i].n_left += rw_coded_goes_left(&node, code) ? (uint32_t)cell[code].n : 0;
-            }
+            rw_host_level_sets(&level, column, &best);
+            if (best.column == (int32_t)column)
+                rw_host_level_splits(&level, &best, out);
         }
     }
     return RW_OK;

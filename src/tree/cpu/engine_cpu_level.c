@@ -6,9 +6,8 @@
 #include "tree/cpu/engine_cpu.h"
 
 struct level {
+    struct rw_level nodes;
     struct rw_cpu *cpu;
-    const int32_t *slots; /* [n] */
-    int n;
     struct rw_split best; /* of all features searched so far */
 };
 
@@ -79,46 +78,15 @@ static void add_node(const struct rw_cpu *cpu, int32_t slot, uint32_t f, struct 
     }
 }
 
-/* Decodes the cells of a categorical feature: cell: [n_codes], and the one of missing values. */
-static void decode(const struct rw_cpu *cpu, int32_t slot, uint32_t f, struct rw_cell *cell,
-                   struct rw_cell *missing)
+/* Decodes a node's cells (struct rw_level). */
+static void read_cells(const struct rw_level *level, int i, uint32_t f, struct rw_cell *cell)
 {
-    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
-    const struct rw_cpu_words words = words_of(cpu, slot);
-    const int64_t *cells = rw_cpu_cells(cpu, slot, f);
-    const uint32_t n_codes = rw_cuts_n_bins(cuts, f);
+    const struct rw_cpu *cpu = (const struct rw_cpu *)level->host;
+    const struct rw_cpu_words words = words_of(cpu, level->slots[i]);
+    const int64_t *cells = rw_cpu_cells(cpu, level->slots[i], f);
+    const uint32_t n_codes = rw_cuts_n_codes(cpu->host.set[0].bins->cuts, f);
     for (uint32_t code = 0; code < n_codes; code++)
         cell[code] = rw_cpu_decode(&words, cells + code * (size_t)words.n_words);
-    *missing = (struct rw_cell){0, 0, 0};
-    if (cuts->has_missing[f])
-        *missing = rw_cpu_decode(&words, cells + n_codes * (size_t)words.n_words);
-}
-
-/* Searches a categorical feature, and replaces *best by a better split. */
-static void search_sets(const struct level *level, uint32_t f, struct rw_split *best)
-{
-    const struct rw_cpu *cpu = level->cpu;
-    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
-    const uint32_t n_codes = rw_cuts_n_bins(cuts, f);
-    struct rw_cell total[RW_MAX_CATEGORY_CODES] = {{0, 0, 0}}, all_missing = {0, 0, 0};
-    struct rw_cell cell[RW_MAX_CATEGORY_CODES], missing;
-    struct rw_category_level search;
-    struct rw_category_split found;
-    for (int i = 0; i < level->n; i++) {
-        decode(cpu, level->slots[i], f, cell, &missing);
-        rw_cell_add(&all_missing, &missing);
-        for (uint32_t code = 0; code < n_codes; code++)
-            rw_cell_add(&total[code], &cell[code]);
-    }
-    rw_category_level_start(&search, &cpu->host.base.split_rule, total, n_codes, &all_missing);
-    for (int i = 0; i < level->n; i++) {
-        decode(cpu, level->slots[i], f, cell, &missing);
-        rw_category_level_add(&search, cell, &missing);
-    }
-    rw_category_level_end(&search, rw_host_penalty(&cpu->host, f), &found);
-    const struct rw_split split = rw_host_set_split(cuts, 0, f, &found);
-    if (found.gain > 0.0 && rw_split_is_better(&split, best))
-        *best = split;
 }
 
 /* Searches a feature, and replaces *best by a better split. */
@@ -129,8 +97,8 @@ static void search_feature(const struct level *level, uint32_t f, struct candida
     const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
     const struct rw_split_rule *rule = &cpu->host.base.split_rule;
     memset(c, 0, sizeof(*c));
-    for (int i = 0; i < level->n; i++)
-        add_node(cpu, level->slots[i], f, c);
+    for (int i = 0; i < level->nodes.n; i++)
+        add_node(cpu, level->nodes.slots[i], f, c);
     struct rw_split found = {.column = (int32_t)f, .feature = cuts->feature[f]};
     for (uint32_t b = 0; b < rw_cuts_n_bins(cuts, f); b++) {
         const float cut = cuts->cut[cuts->offset[f] + b];
@@ -162,10 +130,10 @@ static int search_some(void *job, struct rw_share *share)
     for (uint64_t k, end; rw_share_next(share, &k, &end);) {
         for (; k < end; k++) {
             const uint32_t f = (uint32_t)(first + k);
-            if (!host->feature_sampled[f] || !rw_host_allows(host, level->slots[0], f))
+            if (!host->feature_sampled[f] || !rw_host_allows(host, level->nodes.slots[0], f))
                 continue;
             if (rw_cuts_by_category(host->base.cuts, f))
-                search_sets(level, f, &best);
+                rw_host_level_sets(&level->nodes, f, &best);
             else
                 search_feature(level, f, &candidates, &best);
         }
@@ -177,26 +145,10 @@ static int search_some(void *job, struct rw_share *share)
     return RW_OK;
 }
 
-/* Returns the number of a node's documents that go left. */
-static uint32_t n_left_of(const struct rw_cpu *cpu, int32_t slot, const struct rw_split *split)
-{
-    const struct rw_cuts *cuts = cpu->host.set[0].bins->cuts;
-    const uint32_t f = (uint32_t)split->column;
-    const struct rw_coded_node node = rw_coded_split(cuts, split);
-    const struct rw_cpu_words words = words_of(cpu, slot);
-    const int64_t *cells = rw_cpu_cells(cpu, slot, f);
-    uint64_t n = 0;
-    for (uint32_t code = 0; code < rw_cuts_n_codes(cuts, f); code++)
-        n += rw_coded_goes_left(&node, code)
-                 ? rw_cpu_decode(&words, cells + code * (size_t)words.n_words).n
-                 : 0;
-    return (uint32_t)n;
-}
-
 int rw_cpu_best_level(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
-    struct level level = {.cpu = cpu, .slots = slots, .n = n, .best = {.column = -1}};
+    struct level level = {{&cpu->host, slots, n, read_cells}, cpu, {.column = -1}};
     uint64_t n_features = engine->info.n_features;
     if (cpu->workers) {
         const uint32_t *first = &cpu->workers->first[rw_worker(engine->ctx)];
@@ -205,11 +157,6 @@ int rw_cpu_best_level(struct rw_engine *engine, const int32_t *slots, int n, str
     const uint64_t cells = (uint64_t)n * cpu->cell_at[engine->info.n_features];
     RW_TRY(rw_parallel(engine->ctx, cells >= PARALLEL_UPDATES ? engine->n_threads : 1, n_features,
                        1, search_some, &level));
-    for (int i = 0; i < n; i++) {
-        rw_split_copy(&out[i], &level.best);
-        out[i].slot = slots[i];
-        if (level.best.column >= 0)
-            out[i].n_left = n_left_of(cpu, slots[i], &level.best);
-    }
+    rw_host_level_splits(&level.nodes, &level.best, out);
     return RW_OK;
 }

@@ -112,220 +112,139 @@ static int ref_release(struct rw_engine *engine, const int32_t *slots, int n)
     return RW_OK;
 }
 
-/* Tries the threshold above bin b. Missing values go left first, then right. A node without
- * missing values sends them where 0 goes. */
-static void try_cut(const struct rw_ref *ref, uint32_t f, uint32_t b, const struct rw_cell *left,
-                    const struct rw_cell *missing, const struct rw_cell *all, struct rw_split *best)
+/* ---- splits, of single nodes and of whole levels ---- */
+
+/* Returns a node's cells of the feature. */
+static const struct rw_cell *cells_of(const struct rw_level *level, int i, uint32_t f)
 {
+    const struct rw_ref *ref = (const struct rw_ref *)level->host;
+    return ref->cell[level->slots[i]] + ref->cell_offset[f];
+}
+
+/* Returns a node's documents without a value of the feature. */
+static struct rw_cell missing_of(const struct rw_level *level, int i, uint32_t f)
+{
+    const struct rw_cuts *cuts = level->host->set[0].bins->cuts;
+    return cuts->has_missing[f] ? cells_of(level, i, f)[rw_cuts_n_bins(cuts, f)]
+                                : (struct rw_cell){0, 0, 0};
+}
+
+static void read_cells(const struct rw_level *level, int i, uint32_t f, struct rw_cell *cell)
+{
+    const struct rw_cuts *cuts = level->host->set[0].bins->cuts;
+    memcpy(cell, cells_of(level, i, f), rw_cuts_n_codes(cuts, f) * sizeof(*cell));
+}
+
+/* Returns the gain of the threshold below which ref->left has the sums of each node, or 0 if there
+ * is no such candidate. A node that does not share its split has its own rule. */
+static double gain_of(const struct rw_level *level, uint32_t f, int missing_left)
+{
+    const struct rw_ref *ref = (const struct rw_ref *)level->host;
     const struct rw_split_rule *rule = &ref->host.base.split_rule;
-    const struct rw_cuts *cuts = cuts_of(ref);
-    const float cut = cuts->cut[cuts->offset[f] + b];
     const int direction = rw_host_direction(&ref->host, f);
+    double gain = 0.0;
+    for (int i = 0; i < level->n; i++) {
+        const struct rw_cell missing = missing_of(level, i, f), all = ref->all[i];
+        struct rw_cell l = ref->left[i];
+        if (missing_left)
+            rw_cell_add(&l, &missing);
+        const struct rw_cell r = rw_cell_less(&all, &l);
+        if (!ref->host.base.rules.symmetric)
+            return l.n == 0 || r.n == 0
+                       ? 0.0
+                       : rw_ordered_gain(rule, direction, &l, &r, rw_side_gain(rule, &all));
+        if (rw_level_breaks(rule, direction, &l, &r))
+            return 0.0;
+        gain += rw_level_gain(rule, &l, &r, rw_level_share(rule, &all));
+    }
+    return gain * rule->gain_scale;
+}
+
+/* Tries the threshold above bin b. Missing values go left first, then right. Nodes without missing
+ * values send them where 0 goes. */
+static void try_cut(const struct rw_level *level, uint32_t f, uint32_t b, int has_missing,
+                    struct rw_split *best)
+{
+    const struct rw_host *host = level->host;
+    const struct rw_cuts *cuts = host->set[0].bins->cuts;
+    const float cut = cuts->cut[cuts->offset[f] + b];
     const int zero_goes_left = 0.0f <= cut;
     for (int missing_left = 1; missing_left >= 0; missing_left--) {
-        struct rw_cell l = *left;
-        if (missing->n == 0 && missing_left != zero_goes_left)
+        if (!has_missing && missing_left != zero_goes_left)
             continue;
-        if (missing_left)
-            rw_cell_add(&l, missing);
-        const struct rw_cell r = rw_cell_less(all, &l);
-        if (l.n == 0 || r.n == 0)
-            continue;
-        const double parent = rw_side_gain(rule, all);
-        const double gain = rw_net_gain(rule, rw_ordered_gain(rule, direction, &l, &r, parent),
-                                        rw_host_penalty(&ref->host, f));
+        const double gain = rw_net_gain(&host->base.split_rule, gain_of(level, f, missing_left),
+                                        rw_host_penalty(host, f));
         if (gain > best->gain)
-            *best = (struct rw_split){.slot = best->slot,
-                                      .column = (int32_t)f,
+            *best = (struct rw_split){.column = (int32_t)f,
                                       .feature = cuts->feature[f],
                                       .bin = b,
                                       .cut = cut,
                                       .missing_left = missing_left,
-                                      .n_left = (uint32_t)l.n,
                                       .gain = gain};
     }
 }
 
-/* Tries the sets of categories of a categorical feature. */
-static void try_sets(const struct rw_ref *ref, uint32_t f, const struct rw_cell *cell,
-                     const struct rw_cell *missing, struct rw_split *best)
+/* Tries all thresholds of a feature. */
+static void try_cuts(const struct rw_level *level, uint32_t f, struct rw_split *best)
 {
-    const struct rw_cuts *cuts = cuts_of(ref);
-    struct rw_category_split found;
-    rw_category_split(&ref->host.base.split_rule, rw_host_penalty(&ref->host, f), cell,
-                      rw_cuts_n_bins(cuts, f), missing, &found);
-    if (found.gain > best->gain)
-        *best = rw_host_set_split(cuts, best->slot, f, &found);
+    const struct rw_ref *ref = (const struct rw_ref *)level->host;
+    const uint32_t n_bins = rw_cuts_n_bins(cuts_of(ref), f);
+    uint64_t n_missing = 0;
+    for (int i = 0; i < level->n; i++) {
+        ref->left[i] = (struct rw_cell){0, 0, 0};
+        ref->all[i] = missing_of(level, i, f);
+        n_missing += ref->all[i].n;
+        for (uint32_t b = 0; b < n_bins; b++)
+            rw_cell_add(&ref->all[i], &cells_of(level, i, f)[b]);
+    }
+    for (uint32_t b = 0; b < n_bins; b++) {
+        for (int i = 0; i < level->n; i++)
+            rw_cell_add(&ref->left[i], &cells_of(level, i, f)[b]);
+        try_cut(level, f, b, n_missing > 0, best);
+    }
 }
 
-/* Finds the best split of a node from its histogram: the cells of each feature's codes, one feature
- * after the other. Tests compare every split search with it. */
-static void best_split(const struct rw_ref *ref, const struct rw_cell *cells, int32_t slot,
-                       struct rw_split *out)
+/* Tries the sets of categories of a categorical feature in one node. */
+static void try_sets(const struct rw_level *level, uint32_t f, struct rw_split *best)
 {
-    const struct rw_cuts *cuts = cuts_of(ref);
-    const struct rw_cell none = {0, 0, 0};
-    *out = (struct rw_split){.slot = slot, .column = -1};
+    const struct rw_host *host = level->host;
+    const struct rw_cuts *cuts = host->set[0].bins->cuts;
+    const struct rw_cell missing = missing_of(level, 0, f);
+    struct rw_category_split found;
+    rw_category_split(&host->base.split_rule, rw_host_penalty(host, f), cells_of(level, 0, f),
+                      rw_cuts_n_bins(cuts, f), &missing, &found);
+    if (found.gain > best->gain)
+        *best = rw_host_set_split(cuts, 0, f, &found);
+}
+
+/* The operation best_level, and the search in a single node. Goes through the features in order.
+ * Tests compare every split search with it. */
+static int ref_best_level(struct rw_engine *engine, const int32_t *slots, int n,
+                          struct rw_split *out)
+{
+    const struct rw_host *host = &ref_of(engine)->host;
+    const struct rw_cuts *cuts = host->set[0].bins->cuts;
+    const struct rw_level level = {host, slots, n, read_cells};
+    struct rw_split best = {.column = -1};
     for (uint32_t f = 0; f < cuts->n_features; f++) {
-        if (!ref->host.feature_sampled[f] || !rw_host_allows(&ref->host, slot, f))
+        if (!host->feature_sampled[f] || !rw_host_allows(host, slots[0], f))
             continue;
-        const struct rw_cell *cell = cells + ref->cell_offset[f];
-        const uint32_t n_bins = rw_cuts_n_bins(cuts, f);
-        const struct rw_cell missing = cuts->has_missing[f] ? cell[n_bins] : none;
-        if (rw_cuts_by_category(cuts, f)) {
-            try_sets(ref, f, cell, &missing, out);
-            continue;
-        }
-        struct rw_cell all = missing, left = none;
-        for (uint32_t b = 0; b < n_bins; b++)
-            rw_cell_add(&all, &cell[b]);
-        for (uint32_t b = 0; b < n_bins; b++) {
-            rw_cell_add(&left, &cell[b]);
-            try_cut(ref, f, b, &left, &missing, &all, out);
-        }
+        if (!rw_cuts_by_category(cuts, f))
+            try_cuts(&level, f, &best);
+        else if (engine->rules.symmetric)
+            rw_host_level_sets(&level, f, &best);
+        else
+            try_sets(&level, f, &best);
     }
+    rw_host_level_splits(&level, &best, out);
+    return RW_OK;
 }
 
 static int ref_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                            struct rw_split *out)
 {
-    struct rw_ref *ref = ref_of(engine);
     for (int i = 0; i < n; i++)
-        best_split(ref, ref->cell[slots[i]], slots[i], &out[i]);
-    return RW_OK;
-}
-
-/* ---- splits of whole levels ---- */
-
-/* The nodes of a level, and the cells of one feature in each. */
-struct level {
-    const struct rw_ref *ref;
-    const int32_t *slots; /* [n] */
-    int n;
-    uint32_t f;
-};
-
-/* Returns a node's cells of the feature. */
-static const struct rw_cell *cells_of(const struct level *level, int i)
-{
-    return level->ref->cell[level->slots[i]] + level->ref->cell_offset[level->f];
-}
-
-/* Returns a node's documents without a value of the feature. */
-static struct rw_cell missing_of(const struct level *level, int i)
-{
-    const struct rw_cuts *cuts = cuts_of(level->ref);
-    return cuts->has_missing[level->f] ? cells_of(level, i)[rw_cuts_n_bins(cuts, level->f)]
-                                       : (struct rw_cell){0, 0, 0};
-}
-
-/* Tries the threshold above bin b for all nodes. ref->left and ref->all have the sums of each node.
- */
-static void try_level_cut(const struct level *level, uint32_t b, int has_missing,
-                          struct rw_split *best)
-{
-    const struct rw_ref *ref = level->ref;
-    const struct rw_split_rule *rule = &ref->host.base.split_rule;
-    const struct rw_cuts *cuts = cuts_of(ref);
-    const float cut = cuts->cut[cuts->offset[level->f] + b];
-    const int direction = rw_host_direction(&ref->host, level->f);
-    const int zero_goes_left = 0.0f <= cut;
-    for (int missing_left = 1; missing_left >= 0; missing_left--) {
-        double gain = 0.0;
-        int breaks = 0;
-        if (!has_missing && missing_left != zero_goes_left)
-            continue;
-        for (int i = 0; i < level->n; i++) {
-            const struct rw_cell missing = missing_of(level, i);
-            struct rw_cell l = ref->left[i];
-            if (missing_left)
-                rw_cell_add(&l, &missing);
-            const struct rw_cell r = rw_cell_less(&ref->all[i], &l);
-            gain += rw_level_gain(rule, &l, &r, rw_level_share(rule, &ref->all[i]));
-            breaks |= rw_level_breaks(rule, direction, &l, &r);
-        }
-        gain = rw_net_gain(rule, gain * rule->gain_scale, rw_host_penalty(&ref->host, level->f));
-        if (!breaks && gain > best->gain)
-            *best = (struct rw_split){.column = (int32_t)level->f,
-                                      .feature = cuts->feature[level->f],
-                                      .bin = b,
-                                      .cut = cut,
-                                      .missing_left = missing_left,
-                                      .gain = gain};
-    }
-}
-
-/* Tries all thresholds of a feature for all nodes. */
-static void try_level(const struct level *level, struct rw_split *best)
-{
-    const struct rw_ref *ref = level->ref;
-    const uint32_t n_bins = rw_cuts_n_bins(cuts_of(ref), level->f);
-    uint64_t n_missing = 0;
-    for (int i = 0; i < level->n; i++) {
-        ref->left[i] = (struct rw_cell){0, 0, 0};
-        ref->all[i] = missing_of(level, i);
-        n_missing += ref->all[i].n;
-        for (uint32_t b = 0; b < n_bins; b++)
-            rw_cell_add(&ref->all[i], &cells_of(level, i)[b]);
-    }
-    for (uint32_t b = 0; b < n_bins; b++) {
-        for (int i = 0; i < level->n; i++)
-            rw_cell_add(&ref->left[i], &cells_of(level, i)[b]);
-        try_level_cut(level, b, n_missing > 0, best);
-    }
-}
-
-/* Tries the sets of categories of a categorical feature for all nodes. */
-static void try_level_sets(const struct level *level, struct rw_split *best)
-{
-    const struct rw_ref *ref = level->ref;
-    const struct rw_cuts *cuts = cuts_of(ref);
-    const uint32_t n_codes = rw_cuts_n_bins(cuts, level->f);
-    struct rw_cell total[RW_MAX_CATEGORY_CODES] = {{0, 0, 0}}, missing = {0, 0, 0};
-    struct rw_category_level search;
-    struct rw_category_split found;
-    for (int i = 0; i < level->n; i++) {
-        const struct rw_cell own = missing_of(level, i);
-        rw_cell_add(&missing, &own);
-        for (uint32_t code = 0; code < n_codes; code++)
-            rw_cell_add(&total[code], &cells_of(level, i)[code]);
-    }
-    rw_category_level_start(&search, &ref->host.base.split_rule, total, n_codes, &missing);
-    for (int i = 0; i < level->n; i++) {
-        const struct rw_cell own = missing_of(level, i);
-        rw_category_level_add(&search, cells_of(level, i), &own);
-    }
-    rw_category_level_end(&search, rw_host_penalty(&ref->host, level->f), &found);
-    if (found.gain > best->gain)
-        *best = rw_host_set_split(cuts, 0, level->f, &found);
-}
-
-static int ref_best_level(struct rw_engine *engine, const int32_t *slots, int n,
-                          struct rw_split *out)
-{
-    struct rw_ref *ref = ref_of(engine);
-    struct level level = {.ref = ref, .slots = slots, .n = n};
-    struct rw_split best = {.column = -1};
-    for (; level.f < cuts_of(ref)->n_features; level.f++) {
-        if (!ref->host.feature_sampled[level.f] || !rw_host_allows(&ref->host, slots[0], level.f))
-            continue;
-        if (rw_cuts_by_category(cuts_of(ref), level.f))
-            try_level_sets(&level, &best);
-        else
-            try_level(&level, &best);
-    }
-    for (int i = 0; i < n; i++) {
-        out[i] = best;
-        out[i].slot = slots[i];
-        out[i].n_left = 0;
-        if (best.column < 0)
-            continue;
-        level.f = (uint32_t)best.column;
-        const struct rw_coded_node node = rw_coded_split(cuts_of(ref), &best);
-        for (uint32_t code = 0; code < rw_cuts_n_codes(cuts_of(ref), level.f); code++)
-            out[i].n_left +=
-                rw_coded_goes_left(&node, code) ? (uint32_t)cells_of(&level, i)[code].n : 0;
-    }
+        RW_TRY(ref_best_level(engine, &slots[i], 1, &out[i]));
     return RW_OK;
 }
 
