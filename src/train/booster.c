@@ -695,18 +695,6 @@ static struct rw_grow_times times_of_bags(const struct booster *b, double *add_m
     return sum;
 }
 
-static int add_far_reads(struct rw_engine *engine, struct rw_far_reads *sum)
-{
-    struct rw_far_reads own = {.bytes = 0};
-    if (!engine->ops->far_reads)
-        return RW_OK;
-    RW_TRY(engine->ops->far_reads(engine, &own));
-    sum->bytes += own.bytes;
-    sum->hist_bytes += own.hist_bytes;
-    sum->hist_ms += own.hist_ms;
-    return RW_OK;
-}
-
 /* Runs one round. Writes 0 to *more if training is over. */
 static int run_round(struct booster *b, int *more)
 {
@@ -739,8 +727,8 @@ static int run_round(struct booster *b, int *more)
         b->size.bytes = rw_model_size_with(&b->size, tree[k].n_leaves);
     RW_TRY(rw_bags_add_round(&b->bags, b->ctx, tree));
     model->n_trees += n;
-    for (int k = 0; k < n; k++)
-        RW_TRY(add_far_reads(b->bags.engine[k], &far));
+    for (int k = 0; k < n && b->bags.engine[k]->ops->far_reads; k++)
+        RW_TRY(b->bags.engine[k]->ops->far_reads(b->bags.engine[k], &far));
     const double added = rw_clock_ms();
     RW_TRY(rw_eval_sets_round(&b->eval_sets, b->bags.engine[0], b->run.round));
     const double measured = rw_clock_ms();

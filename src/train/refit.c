@@ -373,22 +373,23 @@ static int take_bags(struct refit *r, const struct rw_model_params *was, int32_t
 static int start_run(struct refit *r, const struct rw_model_params *was, int32_t first,
                      int32_t n_trees)
 {
+    const struct rw_objective *objective = NULL;
     struct rw_objective_rule rule;
     int status = take_run(r, was);
     r->run.first = first;
     RW_TRY(rw_comm_agree(r->ctx, status < 0 ? status : take_bags(r, was, n_trees)));
-    if (is_callers(r)) {
-        for (int k = 0; k < r->run.n_bags && status >= 0; k++)
-            status = rw_gradients_by_caller(r->ctx, r->hooks, r->in.given[0], &r->run.gradients[k]);
-        return rw_comm_agree(r->ctx, status);
+    if (!is_callers(r)) {
+        objective = rw_params_objective(r->run.params);
+        rw_params_objective_rule(r->run.params, &rule);
+        RW_TRY(rw_labels_rule(r->ctx, objective, &rule, r->run.gain, r->in.set[0]));
     }
-    rw_params_objective_rule(r->run.params, &rule);
-    const struct rw_objective *objective = rw_params_objective(r->run.params);
-    RW_TRY(rw_labels_rule(r->ctx, objective, &rule, r->run.gain, r->in.set[0]));
     for (int k = 0; k < r->run.n_bags && status >= 0; k++) {
         rule.seed = rw_bag_seed(r->run.params->seed, k);
-        status = rw_gradients_new(r->ctx, objective, &rule, r->in.set[0], (uint32_t)r->first_doc,
-                                  r->run.gain, NULL, &r->run.gradients[k]);
+        status =
+            objective
+                ? rw_gradients_new(r->ctx, objective, &rule, r->in.set[0], (uint32_t)r->first_doc,
+                                   r->run.gain, NULL, &r->run.gradients[k])
+                : rw_gradients_by_caller(r->ctx, r->hooks, r->in.given[0], &r->run.gradients[k]);
     }
     return rw_comm_agree(r->ctx, status);
 }
@@ -481,14 +482,12 @@ static int sum_leaves(struct refit *r, const struct rw_user_gradients *made,
 static void new_leaves(struct refit *r, const struct rw_leaf_rule *rule, struct rw_tree *tree)
 {
     if (r->run.monotone)
-        rw_monotone_values(r->room, rule, r->run.monotone, r->sum, tree);
+        rw_bounded_values(r->room, rule, r->run.monotone, r->sum, 0, tree);
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
         const double old = (double)r->old[leaf];
         const struct rw_bounds *bounds = &r->room[tree->n_leaves - 1 + leaf].bounds;
         if (r->sum[leaf].n == 0 && r->run.monotone)
-            tree->leaf[leaf] = (float)(old < bounds->low    ? bounds->low
-                                       : old > bounds->high ? bounds->high
-                                                            : old);
+            tree->leaf[leaf] = (float)rw_within(bounds, old);
         else if (r->sum[leaf].n > 0 && !r->run.monotone)
             tree->leaf[leaf] = rw_leaf_value(rule, &r->sum[leaf]);
     }

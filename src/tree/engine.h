@@ -275,9 +275,9 @@ struct rw_engine_ops {
      * the engine. NULL: any thread may call them. Different engines may be used at the same time.
      */
     int (*use_thread)(struct rw_engine *);
-    /* Reports the reads of host-resident codes for the tree that was added last. NULL: the engine
-     * has no such codes. */
-    int (*far_reads)(struct rw_engine *, struct rw_far_reads *out);
+    /* Adds the reads of host-resident codes for the tree that was added last to *sum. NULL: the
+     * engine has no such codes. */
+    int (*far_reads)(struct rw_engine *, struct rw_far_reads *sum);
     /* Estimates memory and time before any set is loaded. make: writes a whole plan. tree_ms:
      * returns the milliseconds per tree. Both NULL: the engine has no plan. */
     struct {

@@ -272,15 +272,15 @@ static void add_children(struct rw_grower *g, int32_t slot, int32_t rank, int32_
     }
 }
 
-/* Starts the heap of candidates with the best node of the frontier. */
-static void begin_candidates(struct rw_grower *g, int32_t *n)
+/* Adds the node at an index of the frontier's heap to the *n candidates, if there is one. The best
+ * node, at index 0, starts a ranking. */
+static void add_of_frontier(struct rw_grower *g, int32_t index, int32_t *n)
 {
-    *n = 0;
-    if (g->n_frontier == 0)
+    if (index >= g->n_frontier)
         return;
-    struct grow_entry first = g->frontier[0];
-    first.heap_index = 0;
-    push(g->candidate, n, first);
+    struct grow_entry added = g->frontier[index];
+    added.heap_index = index;
+    push(g->candidate, n, added);
 }
 
 /* Adds the candidates that follow `seen`, whose rank is `rank`. They are its two children in the
@@ -288,14 +288,8 @@ static void begin_candidates(struct rw_grower *g, int32_t *n)
  * the tree. */
 static void add_next(struct rw_grower *g, const struct grow_entry *seen, int32_t rank, int32_t *n)
 {
-    for (int k = 1; seen->heap_index >= 0 && k <= 2; k++) {
-        const int32_t index = 2 * seen->heap_index + k;
-        if (index < g->n_frontier) {
-            struct grow_entry found = g->frontier[index];
-            found.heap_index = index;
-            push(g->candidate, n, found);
-        }
-    }
+    for (int k = 1; seen->heap_index >= 0 && k <= 2; k++)
+        add_of_frontier(g, 2 * seen->heap_index + k, n);
     if (g->node[seen->slot].is_expanded)
         add_children(g, seen->slot, rank, n);
 }
@@ -305,11 +299,11 @@ static void add_next(struct rw_grower *g, const struct grow_entry *seen, int32_t
  * or when as many of them as fit a batch have no children yet. */
 static void frontier_rank(struct rw_grower *g)
 {
-    int32_t n, n_new = 0;
+    int32_t n = 0, n_new = 0;
     g->n_ranked = 0;
     frontier_accept_known(g);
     g->n_left = g->rules.leaves - 1 - g->n_splits;
-    begin_candidates(g, &n);
+    add_of_frontier(g, 0, &n);
     while (n > 0 && g->n_ranked < g->n_left && n_new < g->rules.batch) {
         const struct grow_entry next = pop(g->candidate, &n);
         const struct grow_node *node = &g->node[next.slot];
@@ -331,11 +325,11 @@ static void frontier_rank(struct rw_grower *g)
  * come between these candidates, so no other known node will ever be split. */
 static int frontier_release(struct rw_grower *g)
 {
-    int32_t n, n_next = 0;
+    int32_t n = 0, n_next = 0;
     int n_released = 0;
     if (g->n_histograms + (uint32_t)g->rules.batch <= rw_grow_max_histograms(&g->rules))
         return RW_OK;
-    begin_candidates(g, &n);
+    add_of_frontier(g, 0, &n);
     while (n > 0 && n_next < g->n_left) {
         const struct grow_entry next = pop(g->candidate, &n);
         g->node[next.slot].may_follow = !g->node[next.slot].is_expanded;
@@ -697,10 +691,8 @@ static int leaf_values(struct rw_grower *g, const struct rw_root *root, const in
         tree->leaf[leaf] = rw_leaf_value(&rule, &g->sum[leaf]);
         rw_tree_set_cover(tree, leaf, &g->sum[leaf], root->hess_exponent);
     }
-    if (g->rules.symmetric)
-        rw_symmetric_values(g->monotone, &rule, g->rules.monotone, g->sum, tree);
-    else if (g->rules.monotone)
-        rw_monotone_values(g->monotone, &rule, g->rules.monotone, g->sum, tree);
+    if (g->rules.symmetric || g->rules.monotone)
+        rw_bounded_values(g->monotone, &rule, g->rules.monotone, g->sum, g->rules.symmetric, tree);
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
         if (!isfinite(tree->leaf[leaf]))
             return rw_fail(g->ctx, RW_ERR_DATA,

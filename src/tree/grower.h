@@ -26,7 +26,7 @@ struct rw_grow_rules {
     int32_t batch;
     uint32_t min_docs; /* least documents of a leaf */
     double rate, l2;   /* of leaf values (struct rw_leaf_rule) */
-    /* [RW_FEATURE_IDS] monotone constraints, as in rw_monotone_values; NULL: none. Borrowed. */
+    /* [RW_FEATURE_IDS] monotone constraints, as in rw_bounded_values; NULL: none. Borrowed. */
     const int8_t *monotone;
 };
 
@@ -111,6 +111,11 @@ struct rw_bounds {
     double low, high;
 };
 
+static inline double rw_within(const struct rw_bounds *bounds, double value)
+{
+    return value < bounds->low ? bounds->low : value > bounds->high ? bounds->high : value;
+}
+
 /* Scratch for one node of a tree. In an array of these, the splits come first, then the leaves. */
 struct rw_monotone {
     struct rw_sum sum;
@@ -119,19 +124,17 @@ struct rw_monotone {
 
 /* Writes tree->leaf. tree: its splits are set, and children follow their parents. room: [2 n_leaves
  * - 1] scratch. direction: [RW_FEATURE_IDS] 1: values rise along the feature; -1: they fall; 0: no
- * constraint. sum: [n_leaves] sums over the documents of each leaf. */
-void rw_monotone_values(struct rw_monotone *room, const struct rw_leaf_rule *rule,
-                        const int8_t *direction, const struct rw_sum *sum, struct rw_tree *tree);
-
-/* Does the work of rw_monotone_values for a tree with empty leaves, which have no documents. An
- * empty leaf gets the value that its nearest ancestor with documents would have as a leaf, limited
- * so that the tree keeps all constraints. Splits with an empty side do not change the bounds of the
- * other side. direction: NULL: no constraints. */
-void rw_symmetric_values(struct rw_monotone *room, const struct rw_leaf_rule *rule,
-                         const int8_t *direction, const struct rw_sum *sum, struct rw_tree *tree);
+ * constraint; NULL: no constraints. sum: [n_leaves] sums over the documents of each leaf.
+ *
+ * symmetric: 1: the tree may have empty leaves, which have no documents. An empty leaf gets the
+ * value that its nearest ancestor with documents would have as a leaf, limited so that the tree
+ * keeps all constraints. Splits with an empty side do not change the bounds of the other side. */
+void rw_bounded_values(struct rw_monotone *room, const struct rw_leaf_rule *rule,
+                       const int8_t *direction, const struct rw_sum *sum, int symmetric,
+                       struct rw_tree *tree);
 
 /* Returns the index of the first split whose monotone constraint is broken by two leaves, one on
  * each side, or -1 if the tree keeps all constraints. The tree may come from any training.
- * direction: as in rw_monotone_values. room: [2 n_leaves - 1] scratch. */
+ * direction: as in rw_bounded_values. room: [2 n_leaves - 1] scratch. */
 int32_t rw_monotone_broken(struct rw_monotone *room, const int8_t *direction,
                            const struct rw_tree *tree);

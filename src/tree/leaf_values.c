@@ -11,11 +11,6 @@ static int32_t index_of(const struct rw_tree *tree, int32_t child)
     return child >= 0 ? child : tree->n_leaves - 1 + ~child;
 }
 
-static double within(const struct rw_bounds *bounds, double value)
-{
-    return value < bounds->low ? bounds->low : value > bounds->high ? bounds->high : value;
-}
-
 /* Sets the bounds of a split's children. */
 static void divide(struct rw_monotone *room, const struct rw_leaf_rule *rule, int direction,
                    int32_t split, int32_t left, int32_t right)
@@ -24,43 +19,11 @@ static void divide(struct rw_monotone *room, const struct rw_leaf_rule *rule, in
     room[left].bounds = room[right].bounds = own;
     if (direction == 0)
         return;
-    const double l = within(&own, rw_leaf_real(rule, &room[left].sum));
-    const double r = within(&own, rw_leaf_real(rule, &room[right].sum));
-    const double middle = within(&own, 0.5 * l + 0.5 * r);
+    const double l = rw_within(&own, rw_leaf_real(rule, &room[left].sum));
+    const double r = rw_within(&own, rw_leaf_real(rule, &room[right].sum));
+    const double middle = rw_within(&own, 0.5 * l + 0.5 * r);
     room[direction > 0 ? left : right].bounds.high = middle;
     room[direction > 0 ? right : left].bounds.low = middle;
-}
-
-/* Sets the sums and bounds of all nodes, and each leaf's value from its sums. skips: 1: a split
- * with an empty side sets no bounds. */
-static void bounded_values(struct rw_monotone *room, const struct rw_leaf_rule *rule,
-                           const int8_t *direction, const struct rw_sum *sum, int skips,
-                           struct rw_tree *tree)
-{
-    const int32_t n_splits = tree->n_leaves - 1;
-    for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++)
-        room[n_splits + leaf].sum = sum[leaf];
-    for (int32_t k = n_splits - 1; k >= 0; k--) {
-        room[k].sum = room[index_of(tree, tree->left[k])].sum;
-        rw_sum_merge(&room[k].sum, &room[index_of(tree, tree->right[k])].sum);
-    }
-    room[0].bounds =
-        (struct rw_bounds){-DBL_MAX, DBL_MAX}; /* finite, so that no mean is infinite */
-    for (int32_t k = 0; k < n_splits; k++) {
-        const int32_t left = index_of(tree, tree->left[k]), right = index_of(tree, tree->right[k]);
-        const int is_free =
-            !direction || (skips && (room[left].sum.n == 0 || room[right].sum.n == 0));
-        divide(room, rule, is_free ? 0 : direction[tree->feature[k]], k, left, right);
-    }
-    for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++)
-        tree->leaf[leaf] =
-            rw_leaf_float(within(&room[n_splits + leaf].bounds, rw_leaf_real(rule, &sum[leaf])));
-}
-
-void rw_monotone_values(struct rw_monotone *room, const struct rw_leaf_rule *rule,
-                        const int8_t *direction, const struct rw_sum *sum, struct rw_tree *tree)
-{
-    bounded_values(room, rule, direction, sum, 0, tree);
 }
 
 /* Sets the bounds of a split with documents to the range of the leaves below it. An empty side gets
@@ -72,7 +35,7 @@ static void enclose(struct rw_monotone *room, const struct rw_leaf_rule *rule, i
     if (empty >= 0) {
         const struct rw_bounds *other = &room[empty == left ? right : left].bounds;
         double value = (double)rw_leaf_float(
-            within(&room[split].bounds, rw_leaf_real(rule, &room[split].sum)));
+            rw_within(&room[split].bounds, rw_leaf_real(rule, &room[split].sum)));
         if (direction != 0 && (direction > 0) == (empty == left))
             value = fmin(value, other->low);
         else if (direction != 0)
@@ -83,11 +46,11 @@ static void enclose(struct rw_monotone *room, const struct rw_leaf_rule *rule, i
                                             fmax(room[left].bounds.high, room[right].bounds.high)};
 }
 
-void rw_symmetric_values(struct rw_monotone *room, const struct rw_leaf_rule *rule,
-                         const int8_t *direction, const struct rw_sum *sum, struct rw_tree *tree)
+/* Gives empty leaves the values that follow from the others and from the bounds of all nodes. */
+static void fill_empty(struct rw_monotone *room, const struct rw_leaf_rule *rule,
+                       const int8_t *direction, const struct rw_sum *sum, struct rw_tree *tree)
 {
     const int32_t n_splits = tree->n_leaves - 1;
-    bounded_values(room, rule, direction, sum, 1, tree);
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++) {
         if (sum[leaf].n > 0)
             room[n_splits + leaf].bounds = (struct rw_bounds){tree->leaf[leaf], tree->leaf[leaf]};
@@ -104,6 +67,32 @@ void rw_symmetric_values(struct rw_monotone *room, const struct rw_leaf_rule *ru
     }
     for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++)
         tree->leaf[leaf] = (float)room[n_splits + leaf].bounds.low;
+}
+
+void rw_bounded_values(struct rw_monotone *room, const struct rw_leaf_rule *rule,
+                       const int8_t *direction, const struct rw_sum *sum, int symmetric,
+                       struct rw_tree *tree)
+{
+    const int32_t n_splits = tree->n_leaves - 1;
+    for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++)
+        room[n_splits + leaf].sum = sum[leaf];
+    for (int32_t k = n_splits - 1; k >= 0; k--) {
+        room[k].sum = room[index_of(tree, tree->left[k])].sum;
+        rw_sum_merge(&room[k].sum, &room[index_of(tree, tree->right[k])].sum);
+    }
+    room[0].bounds =
+        (struct rw_bounds){-DBL_MAX, DBL_MAX}; /* finite, so that no mean is infinite */
+    for (int32_t k = 0; k < n_splits; k++) {
+        const int32_t left = index_of(tree, tree->left[k]), right = index_of(tree, tree->right[k]);
+        const int is_free =
+            !direction || (symmetric && (room[left].sum.n == 0 || room[right].sum.n == 0));
+        divide(room, rule, is_free ? 0 : direction[tree->feature[k]], k, left, right);
+    }
+    for (int32_t leaf = 0; leaf < tree->n_leaves; leaf++)
+        tree->leaf[leaf] =
+            rw_leaf_float(rw_within(&room[n_splits + leaf].bounds, rw_leaf_real(rule, &sum[leaf])));
+    if (symmetric)
+        fill_empty(room, rule, direction, sum, tree);
 }
 
 int32_t rw_monotone_broken(struct rw_monotone *room, const int8_t *direction,

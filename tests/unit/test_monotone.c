@@ -253,7 +253,7 @@ static void expect_values(const struct rw_sum *sum, float a, float b, float c)
     struct rw_tree tree;
     small_tree(&tree);
     cr_assert_eq(RW_NEW(ctx, room, 5), RW_OK);
-    rw_monotone_values(room, &plain_rule, direction, sum, &tree);
+    rw_bounded_values(room, &plain_rule, direction, sum, 0, &tree);
     cr_assert_eq(tree.leaf[0], a, "%g", (double)tree.leaf[0]);
     cr_assert_eq(tree.leaf[1], b, "%g", (double)tree.leaf[1]);
     cr_assert_eq(tree.leaf[2], c, "%g", (double)tree.leaf[2]);
@@ -288,7 +288,7 @@ static void expect_symmetric(const struct rw_sum *sum, float a, float b, float c
     struct rw_monotone room[5];
     struct rw_tree tree;
     small_tree(&tree);
-    rw_symmetric_values(room, &plain_rule, direction, sum, &tree);
+    rw_bounded_values(room, &plain_rule, direction, sum, 1, &tree);
     cr_assert_eq(tree.leaf[0], a, "%g", (double)tree.leaf[0]);
     cr_assert_eq(tree.leaf[1], b, "%g", (double)tree.leaf[1]);
     cr_assert_eq(tree.leaf[2], c, "%g", (double)tree.leaf[2]);
@@ -328,11 +328,11 @@ Test(monotone, values_without_end)
     direction[1] = 1;
     small_tree(&tree);
     cr_assert_eq(RW_NEW(ctx, room, 5), RW_OK);
-    rw_monotone_values(room, &rule, direction, sum, &tree);
+    rw_bounded_values(room, &rule, direction, sum, 0, &tree);
     cr_assert_eq(tree.leaf[0], 0.0f);
     cr_assert_eq(tree.leaf[2], 0.0f);
     direction[1] = 0;
-    rw_monotone_values(room, &rule, direction, sum, &tree);
+    rw_bounded_values(room, &rule, direction, sum, 0, &tree);
     cr_assert(isinf(tree.leaf[0]) && isinf(tree.leaf[2]));
     rw_mem_free(room);
     rw_tree_release(&tree);

@@ -372,7 +372,7 @@ int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
 /* Records the time of histograms if place.is_far. They are enqueued between the calls with is_end 0
  * and 1. */
 int rw_cuda_far_clock(struct rw_cuda *cuda, int is_end);
-int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out);
+int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *sum);
 /* ---- columns for partitions ----
  *
  * Frees columns that no chosen method reads, and allocates those of cuda->kept. Call it once

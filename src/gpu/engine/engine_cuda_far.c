@@ -388,12 +388,13 @@ int rw_cuda_far_clock(struct rw_cuda *cuda, int is_end)
     return RW_OK;
 }
 
-int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *out)
+int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *sum)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     RW_TRY(add_time(cuda));
-    *out = cuda->reads;
-    out->bytes += out->hist_bytes;
+    sum->bytes += cuda->reads.bytes + cuda->reads.hist_bytes;
+    sum->hist_bytes += cuda->reads.hist_bytes;
+    sum->hist_ms += cuda->reads.hist_ms;
     return RW_OK;
 }
 
