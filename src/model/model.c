@@ -76,6 +76,14 @@ int32_t rw_model_round_end(const struct rw_model *model, int32_t t)
     return (int32_t)(next < end ? next : end);
 }
 
+int64_t rw_model_n_rounds(const struct rw_model *model)
+{
+    int64_t n = model->empty_rounds;
+    for (int32_t t = 0; t < model->n_trees; t = rw_model_round_end(model, t))
+        n++;
+    return n;
+}
+
 void rw_model_free(struct rw_model *model)
 {
     if (!model)

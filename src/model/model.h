@@ -220,6 +220,8 @@ int32_t rw_model_bags(const struct rw_model_params *params);
 /* Returns the end of the round of tree t: the number of the next round's first tree. t: in [0,
  * n_trees). */
 int32_t rw_model_round_end(const struct rw_model *model, int32_t t);
+/* Returns the number of rounds of all trainings, with the empty ones at the end. */
+int64_t rw_model_n_rounds(const struct rw_model *model);
 /* Returns the parameter with this name, or NULL. */
 const struct rw_run_param *rw_model_params_find(const struct rw_model_params *params,
                                                 const char *name);

@@ -13,14 +13,15 @@
 
 /* The state of a running training. */
 struct progress {
-    uint64_t bytes_before; /* bytes sent to other workers before this round */
-    int first_round;       /* rounds of the model that training continues from */
-    int round;             /* the last round whose tree is in the model */
-    int n_complete;        /* the last round whose tree is in the scores and measured */
-    int n_empty_rounds;    /* number of last rounds whose trees have no split */
-    uint64_t n_pairs;      /* pairs per round, if they are at least MANY (report_pairs); else 0 */
-    int is_ended;          /* 1: on_round ended training */
-    int is_interrupted;    /* 1: the caller interrupted training before its last round */
+    uint64_t bytes_before;       /* bytes sent to other workers before this round */
+    int first_round, first_tree; /* rounds and trees of the model that training continues from */
+    int start_round;             /* the last round before those of this process */
+    int round;                   /* the last round whose tree is in the model */
+    int n_complete;              /* the last round whose tree is in the scores and measured */
+    int n_empty_rounds;          /* number of last rounds whose trees have no split */
+    uint64_t n_pairs;   /* pairs per round, if they are at least MANY (report_pairs); else 0 */
+    int is_ended;       /* 1: on_round ended training */
+    int is_interrupted; /* 1: the caller interrupted training before its last round */
     char no_split[256]; /* why the last trees could not be split; "": training did not end for this
                            reason */
 };
@@ -166,6 +167,7 @@ static void set_engine_rules(struct booster *b)
         .query_threshold = (uint64_t)rw_round_int64(p->sample_queries * 4294967296.0),
         .bag_threshold = (uint64_t)rw_round_int64(p->bag_queries * 4294967296.0),
         .bag_seed = p->seed,
+        .n_bags = (uint32_t)p->bags,
         .feature_threshold = (uint64_t)rw_round_int64(p->sample_features * 4294967296.0),
         .doc_threshold = (uint64_t)rw_round_int64(p->sample_docs * 4294967296.0),
         .node_threshold = (uint64_t)rw_round_int64(p->sample_features_node * 4294967296.0),
@@ -245,8 +247,10 @@ static int load_engine(struct booster *b)
         return status;
     rw_log(b->ctx, RW_LOG_NOTE,
            "training on the CPU: the GPU has too little free memory for this data");
+    const struct rw_objective_rule rule = b->bag->rule; /* with what rw_labels_rule found */
     rw_bags_close(&b->bags);
     RW_TRY(open_engine(b, "cpu"));
+    b->bag->rule = rule;
     RW_TRY(open_other_engines(b));
     return load_sets(b);
 }
@@ -375,12 +379,14 @@ static int take_rounds(struct booster *b)
     if (b->in.init)
         RW_TRY(rw_continue(b->bags.engine[0], &b->in, b->params, eval, b->model, &b->tree_room));
     RW_TRY(rw_bags_share_scores(&b->bags, b->ctx));
-    b->run.first_round = b->model->n_trees;
+    b->run.first_tree = b->model->n_trees;
+    b->run.first_round = b->in.init ? (int)rw_model_n_rounds(b->in.init) : 0;
     b->params->rounds += b->run.first_round;
     RW_TRY(rw_checkpointer_restore(&b->checkpointer, &b->bags, &b->eval_sets, b->params->rounds,
                                    b->model, &b->tree_room));
     b->run.n_complete = b->run.round =
-        b->run.first_round + (b->model->n_trees - b->run.first_round) / b->bags.n;
+        b->run.first_round + (b->model->n_trees - b->run.first_tree) / b->bags.n;
+    b->run.start_round = b->run.round;
     int n_empty = 0;
     while (n_empty < b->model->n_trees &&
            b->model->tree[b->model->n_trees - 1 - n_empty].n_leaves == 1)
@@ -657,7 +663,7 @@ static int n_at_once(const struct booster *b)
     enum { FEW_DOCS = 16384 }; /* trees of fewer documents hardly use several threads */
     const int on_gpu = trains_on_gpu(b), n_threads = b->ctx->n_threads;
     if (b->bags.n == 1 || rw_n_workers(b->ctx) > 1 || b->run.n_pairs || !objective_of(b) ||
-        (on_gpu && b->run.round == b->run.first_round))
+        (on_gpu && b->run.round == b->run.start_round))
         return 1;
     if (on_gpu)
         return b->bags.n;
@@ -725,8 +731,8 @@ static int run_round(struct booster *b, int *more)
     const double grown = rw_clock_ms();
     for (int k = 0; k < n; k++)
         b->size.bytes = rw_model_size_with(&b->size, tree[k].n_leaves);
-    RW_TRY(rw_bags_add_round(&b->bags, b->ctx, tree));
     model->n_trees += n;
+    RW_TRY(rw_bags_add_round(&b->bags, b->ctx, tree));
     for (int k = 0; k < n && b->bags.engine[k]->ops->far_reads; k++)
         RW_TRY(b->bags.engine[k]->ops->far_reads(b->bags.engine[k], &far));
     const double added = rw_clock_ms();
@@ -767,10 +773,11 @@ static int run_rounds(struct booster *b)
 /* Keeps the rounds up to best_round (0: all of them) and drops empty rounds at the end. Divides the
  * leaves of this training's trees by the number of bags. The first rounds are those of an earlier
  * model; they stay even if they are empty. best_round is not below first_round. */
-static void cut_model(struct rw_model *model, int first_round, int best_round, int n_bags)
+static void cut_model(struct rw_model *model, const struct progress *run, int best_round,
+                      int n_bags)
 {
-    int n_rounds = first_round + (model->n_trees - first_round) / n_bags, is_empty = 1;
-    while (n_rounds > first_round && is_empty) {
+    int n_rounds = run->first_round + (model->n_trees - run->first_tree) / n_bags, is_empty = 1;
+    while (n_rounds > run->first_round && is_empty) {
         const int is_after = best_round > 0 && n_rounds > best_round;
         for (int k = 1; k <= n_bags && !is_after; k++)
             is_empty &= model->tree[model->n_trees - k].n_leaves == 1;
@@ -782,7 +789,7 @@ static void cut_model(struct rw_model *model, int first_round, int best_round, i
         /* a training that continues the model does not run these rounds again */
         model->empty_rounds += best_round == 0;
     }
-    for (int t = first_round; t < model->n_trees; t++)
+    for (int t = run->first_tree; t < model->n_trees; t++)
         rw_bags_divide(&model->tree[t], n_bags);
     model->best_round = best_round > 0 ? n_rounds : 0;
 }
@@ -811,7 +818,7 @@ static int finish_model(struct booster *b)
 {
     struct rw_model *model = b->model;
     int n_split = 0;
-    for (int t = b->run.first_round; t < model->n_trees; t++)
+    for (int t = b->run.first_tree; t < model->n_trees; t++)
         n_split += model->tree[t].n_leaves > 1;
     if (n_split == 0) {
         if (!b->run.no_split[0])
@@ -822,7 +829,7 @@ static int finish_model(struct booster *b)
         rw_log(b->ctx, RW_LOG_WARNING, "training stopped after %d rounds: %s", b->run.round,
                b->run.no_split);
     const int stops = b->params->early_stop > 0 && b->eval_sets.best_round > 0;
-    cut_model(model, b->run.first_round, stops ? rw_stop_rule_kept(&b->eval_sets) : 0, b->bags.n);
+    cut_model(model, &b->run, stops ? rw_stop_rule_kept(&b->eval_sets) : 0, b->bags.n);
     model->is_interrupted = b->run.is_interrupted;
     return b->init ? rw_continuation_finish(b->ctx, b->in.init, model) : RW_OK;
 }

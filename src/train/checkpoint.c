@@ -45,6 +45,12 @@ static int init_line(struct rw_words *w, struct rw_checkpoint *c)
     if (c->has_init) {
         RW_TRY(rw_words_hex(w, "", "a model's checksum, or none", &c->init_checksum));
         RW_TRY(rw_words_count(w, " rounds ", "a number of rounds", INT32_MAX, &c->init_rounds));
+        int has_bags = c->init_trees != c->init_rounds;
+        RW_TRY(rw_words_option(w, " trees ", &has_bags));
+        if (has_bags)
+            RW_TRY(rw_words_count(w, "", "a number of trees", INT32_MAX, &c->init_trees));
+        else
+            c->init_trees = c->init_rounds;
     }
     return rw_words_newline(w);
 }
@@ -120,10 +126,11 @@ static int state_section(struct rw_words *w, struct rw_checkpoint *c)
 static int check_content(struct rw_words *w, const struct rw_checkpoint *c)
 {
     const struct rw_model *model = c->model;
-    const int32_t n_own = model->n_trees - c->init_rounds, n_bags = rw_model_bags(&model->params);
+    const int32_t n_own = model->n_trees - c->init_trees, n_bags = rw_model_bags(&model->params);
     const int32_t measured = model->n_metrics > 0 ? c->init_rounds + n_own / n_bags : 0;
     if (c->n_sets < 1 || n_own % n_bags != 0 || model->n_rounds_run != measured ||
         model->n_earlier > 0 || model->empty_rounds > 0 || n_own < 0 ||
+        c->init_rounds > c->init_trees ||
         (model->best_round > 0 && model->best_round < c->init_rounds))
         return rw_fail(w->ctx, RW_ERR_FORMAT,
                        "%s: inconsistent checkpoint: %d sets, %d trees, %d of them from a model, "
@@ -300,7 +307,7 @@ int rw_checkpointer_init(struct rw_checkpointer *c, struct rw_ctx *ctx,
     if (how->path && strcmp(how->path, how->resume) == 0) {
         const struct rw_model *model = c->resumed.model;
         c->kept_round = c->resumed.init_rounds +
-                        (model->n_trees - c->resumed.init_rounds) / rw_model_bags(&model->params);
+                        (model->n_trees - c->resumed.init_trees) / rw_model_bags(&model->params);
         c->kept_is_ended = c->resumed.is_ended;
     }
     return RW_OK;
@@ -486,7 +493,8 @@ int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_model *model
         RW_TRY(rw_model_print(c->ctx, init, &text, &n));
         c->content.has_init = 1;
         c->content.init_checksum = rw_checksum(0, text, n);
-        c->content.init_rounds = init->n_trees + init->empty_rounds;
+        c->content.init_rounds = (int32_t)rw_model_n_rounds(init);
+        c->content.init_trees = init->n_trees + init->empty_rounds * rw_model_bags(&init->params);
     }
     if (!rw_checkpointer_resumes(c))
         return RW_OK;
@@ -536,13 +544,13 @@ int rw_checkpointer_restore(struct rw_checkpointer *c, const struct rw_bags *bag
                             struct rw_eval_sets *eval, int n_rounds, struct rw_model *model,
                             size_t *tree_room)
 {
-    const int first = model->n_trees;
+    const int first = c->content.init_rounds;
     c->last_round = first;
     c->last_ms = rw_clock_ms();
     if (!rw_checkpointer_resumes(c))
         return RW_OK;
     struct rw_model *was = c->resumed.model;
-    const int last = first + (was->n_trees - first) / bags->n;
+    const int last = first + (was->n_trees - model->n_trees) / bags->n;
     if (last > n_rounds)
         return rw_fail(c->ctx, RW_ERR_ARGUMENT,
                        "cannot resume from '%s': it has %d rounds, more than rounds = %d",
@@ -600,7 +608,8 @@ static int take_snapshot(struct rw_checkpointer *c, const struct rw_eval_sets *e
     static char no_note[] = "";
     struct rw_model *s = &c->snapshot;
     const int first = c->content.init_rounds;
-    const size_t n_trees = (size_t)(first + (n_rounds - first) * rw_model_bags(&c->model->params));
+    const size_t n_trees =
+        (size_t)(c->content.init_trees + (n_rounds - first) * rw_model_bags(&c->model->params));
     const size_t n_values = (size_t)n_rounds * (size_t)eval->n_values;
     const char *note = c->how->note ? c->how->note(c->user) : NULL;
     rw_arena_free(&c->arena);

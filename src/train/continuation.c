@@ -44,13 +44,6 @@ int rw_continuation_check(struct rw_ctx *ctx, const struct rw_model *init, const
     return RW_OK;
 }
 
-/* Returns the number of rounds in the model: its trees, and its last rounds without a split, whose
- * empty trees it does not store. */
-static int64_t n_rounds(const struct rw_model *init)
-{
-    return (int64_t)init->n_trees + init->empty_rounds;
-}
-
 /* ---- scores ---- */
 
 /* Adds trees [first, end) to a set's scores, one after the other, by the values of the features,
@@ -86,7 +79,7 @@ static int add_trees(struct rw_engine *engine, const struct rw_sets *sets, int s
 static int replay(struct rw_engine *engine, const struct rw_sets *sets, struct rw_eval_sets *eval)
 {
     const struct rw_model *init = sets->init;
-    const int n = (int)n_rounds(init), n_sets = sets->n_sets;
+    const int n = (int)rw_model_n_rounds(init), n_sets = sets->n_sets;
     /* sets from this one on are measured after each round */
     const int measured = !eval ? n_sets : eval->params->metric_on_train ? 0 : 1;
     const double *train_scores =
@@ -95,12 +88,14 @@ static int replay(struct rw_engine *engine, const struct rw_sets *sets, struct r
         RW_TRY(rw_engine_set_scores(engine, 0, train_scores));
     for (int set = train_scores ? 1 : 0; set < measured; set++)
         RW_TRY(add_trees(engine, sets, set, 0, init->n_trees));
-    for (int t = 0; t < n && eval; t++) {
-        for (int set = measured; set < n_sets && t < init->n_trees; set++)
-            RW_TRY(add_trees(engine, sets, set, t, t + 1));
-        if (t == n - 1)
+    for (int round = 1, t = 0; round <= n && eval; round++) {
+        const int32_t end = t < init->n_trees ? rw_model_round_end(init, t) : t;
+        for (int set = measured; set < n_sets && t < end; set++)
+            RW_TRY(add_trees(engine, sets, set, t, end));
+        t = end;
+        if (round == n)
             rw_eval_sets_forget(eval);
-        RW_TRY(rw_eval_sets_round(eval, engine, t + 1));
+        RW_TRY(rw_eval_sets_round(eval, engine, round));
     }
     return RW_OK;
 }
@@ -149,10 +144,10 @@ int rw_continue(struct rw_engine *engine, const struct rw_sets *sets, struct rw_
             init->absent_missing ? "missing" : "0", init->absent_missing ? "missing" : "zero");
     warn(ctx, sets, params);
     RW_TRY(replay(engine, sets, eval));
-    RW_TRY(RW_GROW(ctx, model->tree, *tree_room, (size_t)(model->n_trees + n_rounds(init))));
-    /* an empty tree for each later round that could not split, so that a tree's index is its round
-     */
-    for (int64_t t = 0; t < n_rounds(init); t++, model->n_trees++) {
+    const int32_t n = init->n_trees + init->empty_rounds * rw_model_bags(&init->params);
+    RW_TRY(RW_GROW(ctx, model->tree, *tree_room, (size_t)(model->n_trees + n)));
+    /* with the empty trees of later rounds that could not split */
+    for (int32_t t = 0; t < n; t++, model->n_trees++) {
         struct rw_tree *tree = &model->tree[model->n_trees];
         RW_TRY(t < init->n_trees ? rw_tree_copy(ctx, &init->tree[t], tree)
                                  : rw_tree_init(ctx, tree, 1));
@@ -166,8 +161,8 @@ int rw_continue(struct rw_engine *engine, const struct rw_sets *sets, struct rw_
 static int is_one_training(const struct rw_model *init, const struct rw_model *model)
 {
     const struct rw_run_param *rounds = rw_model_params_find(&init->params, "rounds");
-    if (!rounds || init->params.n != model->params.n || init->best_round > 0 ||
-        init->is_interrupted ||
+    if (!rounds || rw_model_bags(&init->params) > 1 || init->params.n != model->params.n ||
+        init->best_round > 0 || init->is_interrupted ||
         atoi(rounds->value) != rw_model_last_trees(init) + init->empty_rounds)
         return 0;
     for (int32_t i = 0; i < model->params.n; i++) {
@@ -216,7 +211,7 @@ static int add_trainings(struct rw_ctx *ctx, const struct rw_model *init, struct
     }
     /* rw_continue has added empty trees for rounds without a split */
     if (!is_one)
-        model->earlier[n - 1].n_trees += init->empty_rounds;
+        model->earlier[n - 1].n_trees += init->empty_rounds * rw_model_bags(&init->params);
     return RW_OK;
 }
 

@@ -54,6 +54,16 @@ void rw_sets_release(struct rw_sets *sets)
     rw_binned_release(&sets->made);
 }
 
+/* Counts the documents and queries of each set on all workers. size: [n_sets] */
+static int find_sizes(struct rw_ctx *ctx, const struct rw_sets *sets, uint64_t (*size)[2])
+{
+    for (int set = 0; set < sets->n_sets; set++) {
+        size[set][0] = sets->set[set]->n_docs;
+        size[set][1] = sets->set[set]->n_queries;
+    }
+    return rw_comm_sum(ctx, size[0], 2 * (size_t)sets->n_sets);
+}
+
 int rw_sets_find_train(struct rw_engine *engine, const struct rw_sets *sets,
                        unsigned char *is_train)
 {
@@ -63,11 +73,7 @@ int rw_sets_find_train(struct rw_engine *engine, const struct rw_sets *sets,
     struct rw_fingerprint train, other;
     uint64_t size[RW_MAX_SETS][2];
     int has_train = 0;
-    for (int set = 0; set < sets->n_sets; set++) {
-        size[set][0] = sets->set[set]->n_docs;
-        size[set][1] = sets->set[set]->n_queries;
-    }
-    RW_TRY(rw_comm_sum(engine->ctx, size[0], 2 * (size_t)sets->n_sets));
+    RW_TRY(find_sizes(engine->ctx, sets, size));
     for (int set = 1; set < sets->n_sets; set++) {
         is_train[set] = 0;
         if (memcmp(size[set], size[0], sizeof(*size)) != 0)
@@ -547,11 +553,15 @@ int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct r
                     const struct rw_model *init)
 {
     uint64_t kinds[2] = {sets->train.bins != NULL, sets->train.bins == NULL};
+    uint64_t size[RW_MAX_SETS][2];
     sets->init = init;
     RW_TRY(make_codes(ctx, params, sets, init));
     RW_TRY(rw_workers_docs(ctx, sets->set[0], &sets->all_docs));
-    sets->valid_queries = sets->n_sets > 1 ? sets->set[1]->n_queries : 0;
-    RW_TRY(rw_comm_sum(ctx, &sets->valid_queries, 1));
+    RW_TRY(find_sizes(ctx, sets, size));
+    int stops = 1; /* the training set does not stop training */
+    while (stops < sets->n_sets && memcmp(size[stops], size[0], sizeof(*size)) == 0)
+        stops++;
+    sets->valid_queries = sets->n_sets == 1 ? 0 : size[stops < sets->n_sets ? stops : 1][1];
     if (rw_n_workers(ctx) == 1 && params->bags == 1)
         return RW_OK;
     RW_TRY(rw_comm_max(ctx, kinds, 2));

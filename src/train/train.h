@@ -252,7 +252,9 @@ struct rw_sets {
                                bins NULL: the values are in set[0] */
     struct rw_binned made;  /* with several workers or bags: bins made here from values; owned */
     uint32_t all_docs;      /* documents of the training set on all workers */
-    uint64_t valid_queries; /* queries of the first validation set on all workers */
+    /* queries on all workers of the first validation set that has another size than the training
+     * set, or of the first one */
+    uint64_t valid_queries;
     struct rw_training_features features; /* of the training set; borrowed */
     struct rw_column_rule columns;        /* kind and width of the columns of the new model */
     const struct rw_model *init; /* the model to continue from, or `recoded` if that model has
@@ -430,7 +432,7 @@ void rw_bags_close(struct rw_bags *bags);
  *   program 0.2.0                     the version that wrote the file;
  *   ended yes|no                      yes: the caller ended the training after the last round;
  *   init none                         or "init HEX rounds N": checksum and rounds of the model that
- *                                     training continued from;
+ *                                     training continued from; with " trees N" if it has bags;
  *   note TEXT                         the caller's text, or "note" without text;
  *   sets N boundaries HEX             fingerprint of the training set's bin boundaries; then a line
  *                                     for each of the N sets, the training set first;
@@ -458,8 +460,8 @@ struct rw_checkpoint {
     int is_ended;
     int has_init;
     uint64_t init_checksum;
-    int32_t init_rounds;
-    char *note; /* "": no note */
+    int32_t init_rounds, init_trees; /* with the empty ones */
+    char *note;                      /* "": no note */
     uint64_t boundaries;
     int32_t n_sets;
     struct rw_fingerprint *set; /* [n_sets] the training set first */

@@ -78,7 +78,7 @@ struct rw_engine_rules {
     /* The queries of the engine's bag, which all its trees are limited to: those whose number,
      * drawn by bag_seed, is under the threshold. 0 means 2^32: all queries. */
     uint64_t bag_threshold, bag_seed;
-    uint32_t bag;
+    uint32_t bag, n_bags;       /* this engine's bag, and the number of engines with one; 0: one */
     uint64_t feature_threshold; /* for the features of a tree */
     /* In the next two, 0 means 2^32; rw_engine_open replaces it. */
     uint64_t doc_threshold; /* for documents of the sampled queries */

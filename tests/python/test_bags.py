@@ -226,6 +226,30 @@ def test_refit(made: Made, other: Made, params: dict[str, Any]) -> None:
         assert is_bag(trees_of(newer)[bag::N], trees_of(one)), bag
 
 
+def test_continued_by_rounds(made: Made, other: Made, params: dict[str, Any], tmp_path: Path) -> None:
+    """An earlier model counts its rounds, for metrics, schedules of the rate and checkpoints."""
+    params |= {"sample_queries": 1, "rate": "0.3:0.01:12", "early_stop": 0, "rounds": 3}
+    first = train(params, made.dataset(), valid=other.dataset())
+    ends: list[Round] = []
+    second = train(params, made.dataset(), valid=other.dataset(), init=first, callbacks=[ends.append])
+    assert second.n_trees == 6 * N and b"\nmetrics 1 rounds 6\n" in second.to_bytes()
+    assert [end.round for end in ends] == [4, 5, 6]
+    assert trees_of(second.refit(made.dataset(), decay=0)) == trees_of(second)
+    saved = str(tmp_path / "checkpoint")
+    train(params | {"rounds": 2}, made.dataset(), valid=other.dataset(), init=first, checkpoint=saved)
+    again = train(params, made.dataset(), valid=other.dataset(), init=first, resume=saved)
+    assert again.to_bytes() == second.to_bytes()
+
+
+def test_continued_after_empty_rounds(made: Made, params: dict[str, Any]) -> None:
+    params |= {"early_stop": 0, "rate": 0.5, "rounds": 60, "min_gain": 0.5}
+    first = train(params, made.dataset())
+    assert b"empty-rounds 0" not in first.to_bytes() and first.n_trees % N == 0
+    second = train(params | {"rounds": 2, "min_gain": 0}, made.dataset(), init=first)
+    assert second.n_trees % N == 0
+    assert second.refit(made.dataset(), decay=0).n_trees == second.n_trees
+
+
 def test_whole_rounds(made: Made, other: Made, params: dict[str, Any]) -> None:
     model = train(params, made.dataset())
     pruned = model.prune(other.dataset(), loss=0.02)

@@ -488,3 +488,15 @@ def test_the_rule_paired_keeps_the_middle_of_the_level_rounds(seed: int, small: 
     assert model.best_round == model.n_trees == level[len(level) // 2]
     same = whole.predict(other.dataset(), n_trees=model.n_trees)
     assert (model.predict(other.dataset()) == same).all()
+
+
+def test_auto_rule_counts_the_set_that_stops(other: Made) -> None:
+    """Monitoring a training set of more than 1,000 queries does not change the rule."""
+    X = np.random.default_rng(1).normal(size=(2202, 3))
+    big = rankwood.Dataset(X, (X[:, 0] > 0).astype(int), qid=np.repeat(np.arange(1101), 2))
+    small = rankwood.Dataset(other.X[:, :3], other.y, qid=other.qid)
+    params = {"rounds": 3, "metric": "ndcg@10"}
+    alone = train(params, big, valid={"v": small})
+    assert train(params, big, valid={"all": big, "v": small}).used_params["early_stop_rule"] == "paired"
+    assert alone.used_params["early_stop_rule"] == "paired"
+    assert train(params, small, valid={"v": big}).used_params["early_stop_rule"] == "best"

@@ -25,6 +25,7 @@ static void setup(void)
                                   .has_init = 1,
                                   .init_checksum = 0xbadcafe,
                                   .init_rounds = 2,
+                                  .init_trees = 2,
                                   .note = note,
                                   .boundaries = 77,
                                   .n_sets = 2,
@@ -78,7 +79,7 @@ Test(checkpoint_text, the_least_one)
     static char none[] = "";
     size_t n, n_again;
     made.has_init = made.is_ended = 0;
-    made.init_rounds = 0;
+    made.init_rounds = made.init_trees = 0;
     made.note = none;
     made.state = NULL;
     made.model->n_metrics = made.model->n_rounds_run = 0;

@@ -679,10 +679,10 @@ static int fail_room(struct rw_cuda *cuda, const struct rw_cuts *cuts,
         snprintf(hint, sizeof(hint),
                  "no --bins and no --leaves would fit; --device cpu trains the same model");
     return rw_fail(ctx, RW_ERR_MEMORY,
-                   "out of device memory: training needs %.1f MB of cuda:%d%s, and %.1f MB are %s\n"
+                   "out of device memory: %s needs %.1f MB of cuda:%d%s, and %.1f MB are %s\n"
                    "hint: %s",
-                   (double)needed / 1e6, cuda->device->number,
-                   cuda->place.is_far ? " in addition to the codes" : "",
+                   cuda->host.base.rules.n_bags > 1 ? "each bag" : "training", (double)needed / 1e6,
+                   cuda->device->number, cuda->place.is_far ? " in addition to the codes" : "",
                    (double)cuda->free_bytes / 1e6,
                    cuda->is_limited ? "allowed by --gpu-memory" : "free", hint);
 }
@@ -691,11 +691,14 @@ static int fail_room(struct rw_cuda *cuda, const struct rw_cuts *cuts,
  * device again, so that they agree. */
 static int find_free_bytes(struct rw_cuda *cuda)
 {
-    const uint64_t allowed = cuda->host.base.rules.device_bytes;
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    const uint64_t allowed = rules->device_bytes;
     size_t free_bytes = 0, all_bytes = 0;
     if (allowed) /* cached memory of other trainings would exceed it */
         rw_device_cache_drop_unused(cuda->device->number);
     RW_CU(cuda->host.base.ctx, cudaMemGetInfo(&free_bytes, &all_bytes));
+    if (rules->n_bags > rules->bag) /* leaves room for the bags that are loaded later */
+        free_bytes /= rules->n_bags - rules->bag;
     cuda->is_limited = allowed && allowed < free_bytes;
     cuda->free_bytes = cuda->is_limited ? allowed : free_bytes;
     return RW_OK;
