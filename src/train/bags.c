@@ -90,7 +90,7 @@ int rw_bags_plan(const struct rw_bags *bags, const struct rw_plan_data *data, st
     RW_TRY(rw_engine_plan(bags->engine[0], data, out));
     if (more == 0)
         return RW_OK;
-    out->free_bytes *= (uint64_t)bags->n; /* of which each bag may use its share */
+    out->free_bytes *= (uint64_t)bags->n; /* each bag may use its share of it */
     RW_TRY(rw_engine_plan(bags->engine[0], &alone, &one));
     for (int i = 0; i < one.n_parts; i++)
         rw_plan_add(out, one.part[i].name, more * one.part[i].bytes);
