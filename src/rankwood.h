@@ -1108,7 +1108,8 @@ struct rw_tune_options {
     /* Lines "NAME LEAST MOST", "NAME LEAST MOST log" or "NAME VALUE|VALUE|...". '#' starts a
      * comment. NULL: the default space, without parameters that are set. */
     const char *space;
-    const char *space_name; /* name of the space in messages, such as its file; NULL: "space" */
+    const char *space_name; /* name of the space in messages, such as its file; NULL: "space"; "":
+                             * messages do not name the line */
     int without_model;      /* 1: do not train the final model */
     void *user;
     /* Called with the trials of each rung, in the order of their numbers. Nonzero ends the search

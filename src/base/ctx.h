@@ -34,6 +34,8 @@ struct rw_ctx {
     int n_tables;           /* number of CSV and TSV files opened so far */
     int stop_set;           /* number of the validation set that stops the most recent training,
                                from 1; 0: no early stopping */
+    int valid_is_train; /* 1: the most recent training had no other validation set than its training
+                           set */
     struct rw_spool *spool; /* io/input.h: pipes that are stored during a call, or NULL */
     struct rw_comm *comm;   /* comm/comm.h; NULL: one worker; borrowed */
 };

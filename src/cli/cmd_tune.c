@@ -82,7 +82,8 @@ static void print(struct rw_cli *cli, const struct rw_tuned *tuned)
     const char *columns = "", *settings = "";
     for (int k = 0; k < tuned->n_names; k++) {
         columns = rw_text("%s;%s==%s", columns, tuned->names[k], "%g");
-        settings = rw_text("%s --%s %s", settings, tuned->names[k], chosen->values[k]);
+        if (*chosen->values[k])
+            settings = rw_text("%s --%s %s", settings, tuned->names[k], chosen->values[k]);
     }
     rw_result_rows(
         NULL, rows,
@@ -93,13 +94,16 @@ static void print(struct rw_cli *cli, const struct rw_tuned *tuned)
         if (tuned->trials[i].failure)
             rw_result_line("trial %d failed: %s", i, tuned->trials[i].failure);
     }
-    rw_result_line("chosen: trial %d, %d rounds:%s", chosen->number, chosen->rounds, settings);
+    rw_result_line("chosen: trial %d, %d %s:%s --seed %llu", chosen->number, chosen->rounds,
+                   chosen->rounds == 1 ? "round" : "rounds", settings,
+                   (unsigned long long)chosen->seed);
     rw_result_line(
         "estimate: %s %.6f with tuned parameters, %.6f with the given ones: %+.6f (%+.6f to "
         "%+.6f), %u queries\n"
-        "estimate: each half of the queries is measured with the setting that the other half "
+        "estimate: %seach half of the queries is measured with the setting that the other half "
         "chose; interval: %d resamples of the queries",
         tuned->metric, to->mean_b, to->mean_a, to->difference, to->low, to->high, to->n_queries,
+        tuned->chosen > 0 ? "" : "trial 0 is kept, so this is what such a search gains: ",
         tuned->n_samples);
     if (tuned->chosen > 0 && to->difference <= 0)
         rw_result_line("estimate: no gain on queries that did not choose the setting; the given "
@@ -141,11 +145,16 @@ static int write_all(struct rw_cli *cli, const struct rw_tuned *tuned)
         return 0;
     if (*job.ignore)
         RW_STEP(rw_params_set(cli->ctx, tuned->params, "ignore", job.ignore));
-    fprintf(job.params.file,
-            "# trial %d of %d, chosen by rankwood tune: estimated %s %s, %s from the given "
-            "parameters\n# for rankwood train DATA --config THIS\n",
-            tuned->chosen, tuned->n_trials, tuned->metric, rw_figure(to->mean_b),
-            rw_figure_signed(to->difference));
+    if (tuned->chosen == 0)
+        fprintf(job.params.file, "# trial 0 of %d, kept by rankwood tune: the given parameters\n",
+                tuned->n_trials);
+    else
+        fprintf(job.params.file,
+                "# trial %d of %d, chosen by rankwood tune: estimated %s %s, %s from the given "
+                "parameters\n",
+                tuned->chosen, tuned->n_trials, tuned->metric, rw_figure(to->mean_b),
+                rw_figure_signed(to->difference));
+    fputs("# for rankwood train DATA --config THIS\n", job.params.file);
     RW_STEP(rw_params_write(cli->ctx, tuned->params, job.params.file));
     return rw_out_file_commit(cli->ctx, &job.params);
 }

@@ -122,11 +122,12 @@ struct rw_tune_space {
     int n;
     int is_default; /* 1: a trial keeps each parameter as given with a probability of 1/2 */
 };
-/* Parses the space, or makes the default one for n_docs training documents. The arena owns all
- * arrays of *out. For the other arguments and errors, see rw_tune. */
+/* Parses the space, or makes the default one. The arena owns all arrays of *out. on_no_effect: how
+ * to report searched parameters without effect (enum rw_no_effect); params: those of trial 0, which
+ * report nothing. For the other arguments and errors, see rw_tune. */
 int rw_tune_space_init(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_params *params,
-                       const struct rw_tune_options *options, uint32_t n_docs,
-                       struct rw_tune_space *out);
+                       const struct rw_tune_options *options, const struct rw_dataset *train,
+                       uint8_t on_no_effect, struct rw_tune_space *out);
 /* Sets the searched parameters and `seed` to the values of a trial, from 1. seed: of the tuning. */
 int rw_tune_space_draw(struct rw_ctx *ctx, const struct rw_tune_space *space, uint64_t seed,
                        uint32_t trial, struct rw_params *params);

@@ -44,6 +44,7 @@ struct trial {
     int rounds[N_SUBSETS]; /* best number of rounds */
     double mean[N_SUBSETS];
     float *value[N_SUBSETS]; /* [n] values of all queries after these rounds */
+    int is_refused;          /* 1: its parameters contradict each other */
     int status;              /* of the last training */
     char failure[512];
 };
@@ -134,7 +135,7 @@ static int take_values(void *user, const struct rw_dataset *dataset, const doubl
     status = status < 0 ? status : RW_GROW(c->ctx, c->mean, c->mean_room, (at + 1) * N_SUBSETS);
     *mean = result.mean;
     c->status = status;
-    if (status < 0)
+    if (status < 0 || (c->t->valid && c->ctx->valid_is_train))
         return 1;
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
         if (c->part->slot[q] != UINT32_MAX)
@@ -200,7 +201,11 @@ static int train_part(struct curve *c, const struct part *part, const struct tri
     c->part = part;
     c->round = 0;
     c->status = RW_OK;
+    c->ctx->valid_is_train = 0;
     const int status = rw_resident_train(&part->resident, c->ctx, &params, &hooks, &model);
+    if (status < 0 && c->status >= 0 && c->t->valid && c->ctx->valid_is_train)
+        return rw_fail(c->ctx, RW_ERR_DATA,
+                       "the validation set is the training set: tuning needs other queries");
     return c->status < 0 ? c->status : status;
 }
 
@@ -305,6 +310,8 @@ static int run_trial(void *user, struct rw_ctx *ctx, int i)
 {
     const struct rung *rung = user;
     struct trial *trial = rung->trial[i];
+    if (trial->is_refused)
+        return RW_OK;
     trial->status = train_trial(rung->t, ctx, trial, rung->number);
     if (trial->status < 0)
         snprintf(trial->failure, sizeof(trial->failure), "%s", rw_last_error(ctx));
@@ -395,7 +402,16 @@ static int add_trial(struct tuning *t)
         RW_TRY(rw_tune_space_draw(t->ctx, &made->space, t->params->seed, number, trial->params));
     RW_TRY(rw_params_drop_idle(t->ctx, trial->params, &RW_FACTS_MEASURED(RW_FACT_UNKNOWN)));
     RW_TRY(rw_params_copy(t->ctx, trial->params, &trial->used));
-    RW_TRY(rw_params_resolve(t->ctx, trial->used, t->train->n_docs, t->train->n_columns, 1));
+    int status = rw_params_check(t->ctx, trial->used, RW_PARAMS_TRAIN);
+    status = status < 0
+                 ? status
+                 : rw_params_resolve(t->ctx, trial->used, t->train->n_docs, t->train->n_columns, 1);
+    trial->is_refused = status == RW_ERR_ARGUMENT;
+    if (trial->is_refused)
+        snprintf(trial->failure, sizeof(trial->failure), "%s", rw_last_error(t->ctx));
+    else
+        RW_TRY(status);
+    trial->status = status;
     for (int i = 0; i < made->space.n; i++)
         RW_TRY(rw_arena_text(t->ctx, arena, &value[i],
                              rw_params_get(trial->used, made->space.name[i])));
@@ -449,10 +465,16 @@ static int search(struct tuning *t)
         const int status = is_late ? OUT_OF_TIME : run_bracket(t, n);
         tuned->is_interrupted = status == RW_ERR_INTERRUPTED;
         if (status == OUT_OF_TIME || tuned->is_interrupted)
-            return RW_OK;
+            break;
         RW_TRY(status);
         tuned->n_trials += n;
     }
+    int n_failed = 0;
+    for (int i = 1; i < tuned->n_trials; i++)
+        n_failed += t->made->trial[i]->status < 0;
+    if (n_failed > 0 && n_failed == tuned->n_trials - 1)
+        return rw_fail(t->ctx, t->made->trial[1]->status,
+                       "all trials except trial 0 failed; trial 1: %s", t->made->trial[1]->failure);
     return RW_OK;
 }
 
@@ -578,7 +600,7 @@ static int prepare_part(struct tuning *t, const uint32_t *fold_of, uint32_t p)
 static int number_queries(struct tuning *t, const uint32_t *fold_of)
 {
     const struct rw_dataset *all = t->measured;
-    uint32_t *half RW_FREED = NULL, *at RW_FREED = NULL;
+    uint32_t *half RW_FREED = NULL, *at RW_FREED = NULL, n_counted = 0;
     double *scores RW_FREED = NULL, *own RW_FREED = NULL;
     if (all->n_queries < 2)
         return rw_fail(t->ctx, RW_ERR_DATA, "the %s has one query, but tuning needs two halves",
@@ -596,7 +618,13 @@ static int number_queries(struct tuning *t, const uint32_t *fold_of)
                               measure->how->empty, RW_TIES_MEAN, 0, own, &result));
         for (uint32_t q = 0; q < measure->judgments.n_queries; q++)
             t->part[p].slot[q] = own[q] == own[q] ? 0 : UINT32_MAX;
+        n_counted += result.n_counted;
     }
+    if (n_counted == 0)
+        return rw_fail(t->ctx, RW_ERR_DATA,
+                       "no query of the %s counts for %s\nhint: queries count if they have a "
+                       "relevant document (see 'label-gain' and 'relevant')",
+                       t->valid ? "validation set" : "data", t->made->metric.name);
     for (uint32_t h = 0; h < 2; h++) {
         double sum = 0.0;
         memset(at, 0, (size_t)t->n_parts * sizeof(*at));
@@ -671,6 +699,9 @@ static int check_params(struct tuning *t)
                        made->metric.name);
     struct rw_eval_params how = *rw_params_eval(t->params);
     how.ties = RW_TIES_MEAN;
+    if (rw_params_origin(t->given, "ties") == RW_PARAM_SET)
+        rw_log(t->ctx, RW_LOG_WARNING,
+               "'ties' has no effect in tuning, where ties count as the mean over all orders");
     RW_TRY(rw_eval_conventions(t->ctx, &how, made->conventions, sizeof(made->conventions)));
     made->tuned.metric = made->metric.name;
     made->tuned.conventions = made->conventions;
@@ -699,7 +730,8 @@ static int tune(struct tuning *t)
     RW_TRY(check_params(t));
     if (t->params->threads)
         RW_TRY(rw_ctx_set_threads(t->ctx, t->params->threads));
-    RW_TRY(rw_tune_space_init(t->ctx, arena, t->given, t->options, t->train->n_docs, &made->space));
+    RW_TRY(rw_tune_space_init(t->ctx, arena, t->params, t->options, t->train,
+                              t->given->on_no_effect, &made->space));
     made->tuned.n_names = made->space.n;
     made->tuned.names = made->space.name;
     t->ctx->log = NULL; /* messages of many trainings would repeat */

@@ -16,22 +16,29 @@ struct reading {
     struct rw_arena *arena;
     const struct rw_params *params;
     struct rw_params *copy; /* values are tried on it */
+    uint32_t n_docs, n_columns;
     int line;
     struct rw_tune_space *space;
+    char fixed[256]; /* list of the default space's parameters that are set, for a message */
 };
 
 /* ---- one line ---- */
 
 /* Tries a value. Returns 1 to search it. Returns 0 for a value of the default space that has no
- * effect together with the caller's parameters. */
+ * effect together with the caller's parameters. Fails if they do not allow the value. */
 static int check_value(struct reading *r, int at, const char *value)
 {
     struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
     const char *name = rw_param_rows[at].info.name;
     RW_TRY(rw_params_set(r->ctx, r->copy, name, value));
-    if (!r->space->is_default)
-        return 1;
     RW_TRY(rw_params_copy(r->ctx, r->params, &copy));
+    if (!r->space->is_default) {
+        RW_TRY(rw_params_set(r->ctx, copy, name, value));
+        RW_TRY(rw_params_check(r->ctx, copy, RW_PARAMS_TRAIN));
+        RW_TRY(rw_trainings_judge(r->ctx, copy, r->n_docs, r->n_columns));
+        return 1;
+    }
+    RW_TRY(rw_params_drop_idle(r->ctx, copy, &RW_FACTS_UNKNOWN)); /* those of the caller */
     rw_params_on_no_effect(copy, RW_NO_EFFECT_ERROR);
     int status = rw_params_set(r->ctx, copy, name, value);
     status = status < 0 ? status : rw_params_check(r->ctx, copy, RW_PARAMS_TRAIN);
@@ -46,7 +53,7 @@ static int parse_range(struct reading *r, char *const *word, struct rw_tune_axis
     int clamped, is_kept = 0;
     if (row->info.type != RW_PARAM_INT && row->info.type != RW_PARAM_REAL)
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
-                       "'%s' is not a number: expected values such as '%s a|b'", name, name);
+                       "'%s' is not a number: expected several values, not a range", name);
     for (int i = 0; i < 2; i++) {
         double *end = i ? &axis->most : &axis->least;
         is_kept = check_value(r, axis->at, word[i]);
@@ -78,9 +85,7 @@ static int parse_values(struct reading *r, char *text, struct rw_tune_axis *axis
     size_t room = 0;
     if (!strchr(text, '|'))
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
-                       "'%s' has one value: expected a range such as '1 100', or values such "
-                       "as 'a|b'",
-                       name);
+                       "'%s' has one value: expected a range or several values", name);
     for (char *at = text, *end; at; at = end) {
         end = strchr(at, '|');
         if (end)
@@ -110,10 +115,12 @@ static int check_name(struct reading *r, const char *name, int at)
     if ((rw_param_rows[at].info.roles & OTHERS) || at == RW_AT_PARAM_bins ||
         at == RW_AT_PARAM_rounds || at == RW_AT_PARAM_seed)
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
-                       "'%s' cannot be searched, because all trials share data, bins, metric "
-                       "and number of rounds",
+                       "'%s' cannot be searched: expected a parameter of trees, leaves, samples "
+                       "or the objective",
                        name);
-    if (r->params->is_set[at] && !r->space->is_default)
+    const int is_fixed = r->params->is_set[at] && !r->params->is_chosen[at] &&
+                         strcmp(rw_params_get((struct rw_params *)r->params, name), "auto") != 0;
+    if (is_fixed && !r->space->is_default)
         return rw_fail(r->ctx, RW_ERR_ARGUMENT,
                        "'%s' is both set to %s and searched: expected one of them", name,
                        rw_params_get((struct rw_params *)r->params, name));
@@ -121,7 +128,10 @@ static int check_name(struct reading *r, const char *name, int at)
         if (r->space->axis[i].at == at)
             return rw_fail(r->ctx, RW_ERR_ARGUMENT, "'%s' is repeated", name);
     }
-    return !r->params->is_set[at];
+    if (is_fixed)
+        snprintf(r->fixed + strlen(r->fixed), sizeof(r->fixed) - strlen(r->fixed), "%s%s",
+                 r->fixed[0] ? ", " : "", name);
+    return !is_fixed;
 }
 
 static int take_line(struct reading *r, char *line)
@@ -168,17 +178,48 @@ static void write_default(uint32_t n_docs, char *text, size_t size)
                           : docs);
 }
 
+/* Reports searched parameters that have no effect in any of many draws. how: enum rw_no_effect */
+static int report_idle(const struct reading *r, uint8_t how)
+{
+    enum { DRAWS = 100 };
+    uint8_t has_effect[RW_N_PARAMS] = {0};
+    for (uint32_t draw = 0; draw < 2 * DRAWS; draw++) {
+        struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
+        RW_TRY(rw_params_copy(r->ctx, r->params, &copy));
+        RW_TRY(rw_tune_space_draw(r->ctx, r->space, 1, draw, copy));
+        if (draw < DRAWS) {
+            RW_TRY(rw_params_drop_idle(r->ctx, copy, &RW_FACTS_MEASURED(RW_FACT_UNKNOWN)));
+            for (int at = 0; at < RW_N_PARAMS; at++)
+                has_effect[at] |= copy->is_set[at];
+            continue;
+        }
+        rw_params_on_no_effect(copy, how);
+        for (int i = 0; i < r->space->n; i++) {
+            if (!has_effect[r->space->axis[i].at])
+                RW_TRY(rw_params_no_effect(r->ctx, copy, r->space->name[i],
+                                           "in this search, with the other parameters"));
+        }
+    }
+    return RW_OK;
+}
+
 int rw_tune_space_init(struct rw_ctx *ctx, struct rw_arena *arena, const struct rw_params *params,
-                       const struct rw_tune_options *options, uint32_t n_docs,
-                       struct rw_tune_space *out)
+                       const struct rw_tune_options *options, const struct rw_dataset *train,
+                       uint8_t on_no_effect, struct rw_tune_space *out)
 {
     const char *name = options->space_name ? options->space_name : "space";
     char standard[512], *text RW_FREED = NULL;
     struct rw_params *copy RW_SCOPED(rw_params_free) = NULL;
-    write_default(n_docs, standard, sizeof(standard));
+    write_default(train->n_docs, standard, sizeof(standard));
     RW_TRY(rw_mem_copy_text(ctx, &text, options->space ? options->space : standard));
     RW_TRY(rw_params_copy(ctx, params, &copy));
-    struct reading r = {.ctx = ctx, .arena = arena, .params = params, .copy = copy, .space = out};
+    struct reading r = {.ctx = ctx,
+                        .arena = arena,
+                        .params = params,
+                        .copy = copy,
+                        .n_docs = train->n_docs,
+                        .n_columns = train->n_columns,
+                        .space = out};
     *out = (struct rw_tune_space){.is_default = !options->space};
     RW_TRY(RW_ARENA_NEW(ctx, arena, out->axis, RW_N_PARAMS));
     RW_TRY(RW_ARENA_NEW(ctx, arena, out->name, RW_N_PARAMS));
@@ -189,11 +230,17 @@ int rw_tune_space_init(struct rw_ctx *ctx, struct rw_arena *arena, const struct 
         r.line++;
         const int status = take_line(&r, line);
         if (status < 0)
-            return rw_fail(ctx, status, "%s:%d: %s", name, r.line, rw_last_error(ctx));
+            return *name ? rw_fail(ctx, status, "%s:%d: %s", name, r.line, rw_last_error(ctx))
+                         : status;
     }
+    if (out->n == 0 && r.fixed[0])
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "no parameter of the default space is left to search; these are set: "
+                       "%s\nhint: set fewer parameters, or pass a space of your own (see 'space')",
+                       r.fixed);
     if (out->n == 0)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%s: no parameter to search", name);
-    return RW_OK;
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%s: no parameter to search", *name ? name : "space");
+    return out->is_default ? RW_OK : report_idle(&r, on_no_effect);
 }
 
 /* ---- draws ---- */

@@ -399,6 +399,7 @@ static int take_rounds(struct booster *b)
 static void report_start(struct booster *b)
 {
     b->ctx->stop_set = b->params->early_stop > 0 ? b->eval_sets.stop_set : 0;
+    b->ctx->valid_is_train = b->in.n_sets > 1 && !b->eval_sets.stop_set;
     if (!b->hooks || !b->hooks->on_start)
         return;
     struct rw_params used = *b->params; /* texts are borrowed */

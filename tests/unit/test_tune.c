@@ -499,6 +499,8 @@ Test(tune, searches_no_parameter_that_is_set)
 {
     how.space = NULL;
     how.n_trials = 2;
+    set(params, "decay", "0.5"); /* has no effect, and does not matter */
+    set(params, "rate", "auto");
     struct rw_tuned *tuned = tuned_by(valid);
     cr_assert_eq(tuned->n_names, 6); /* l2, split and sample-features are set */
     rw_free(tuned);
@@ -527,6 +529,8 @@ Test(tune, refuses_a_space_with_the_line)
         {"leaves 3 9 log 4", "space:1: expected 'NAME LEAST MOST'"},
         {"leaves", "space:1: expected 'NAME LEAST MOST'"},
         {"min-hessian 0 9 log", "space:1: 'min-hessian': a log range must begin above 0, not at 0"},
+        {"threads 1 2", "space:1: 'threads' cannot be searched: expected a parameter of trees"},
+        {"grow levels|symmetric\ndepth 2 65", "space:2: parameter 'depth'"},
         {"objective 1 2", "space:1: 'objective' is not a number"},
         {"objective map|xendcg", "space:1: parameter 'objective'"},
         {"rate 0.1 0.2\nrate 0.1 0.3", "space:2: 'rate' is repeated"},
@@ -540,6 +544,35 @@ Test(tune, refuses_a_space_with_the_line)
                      "%s", wrong[i][0]);
         cr_assert_eq(strncmp(rw_last_error(scratch_ctx), wrong[i][1], strlen(wrong[i][1])), 0,
                      "%s: %s", wrong[i][0], rw_last_error(scratch_ctx));
+    }
+}
+
+/* Values that contradict the given parameters are refused at the start. Those that contradict each
+ * other make a failed trial, and it is an error if all trials fail. */
+Test(tune, refuses_values_that_contradict)
+{
+    static const struct {
+        const char *grow, *space, *message;
+    } wrong[] = {
+        {"symmetric", "depth 2 13", "space:1: depth is 13; expected 1 to 12 for symmetric trees"},
+        {"leaves", "features prise|prize", "all trials except trial 0 failed; trial 1: features: "},
+    };
+    struct rw_tuned *tuned;
+    int n_failed = 0;
+    how.space = "depth 2 40\ngrow leaves|symmetric";
+    how.n_trials = 10;
+    tuned = tuned_by(valid);
+    for (int i = 0; i < tuned->n_trials; i++)
+        n_failed += tuned->trials[i].failure && strstr(tuned->trials[i].failure, "depth is ");
+    cr_assert(n_failed > 0 && n_failed < 9);
+    rw_free(tuned);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        set(params, "grow", wrong[i].grow);
+        how.space = wrong[i].space;
+        cr_assert_eq(rw_tune(scratch_ctx, params, train, valid, &how, &tuned), RW_ERR_ARGUMENT);
+        cr_assert_eq(
+            strncmp(rw_last_error(scratch_ctx), wrong[i].message, strlen(wrong[i].message)), 0,
+            "%s", rw_last_error(scratch_ctx));
     }
 }
 
@@ -573,6 +606,7 @@ Test(tune, refuses_wrong_options)
     set(params, "metric", "rmse");
     expect_error(RW_ERR_ARGUMENT, valid, "rmse is a mean over documents");
     set(params, "metric", "ndcg");
+    expect_error(RW_ERR_DATA, train, "the validation set is the training set");
     cr_assert_eq(rw_dataset_select(scratch_ctx, valid, keep, &one), RW_OK);
     expect_error(RW_ERR_DATA, one, "has one query, but tuning needs two halves");
     rw_dataset_free(one);

@@ -32,6 +32,18 @@ say JSON grep -q '"mean_given"' json
 trials=$(sed -n "s/^'--trials \([0-9]*\)' repeats this search$/\1/p" timed)
 "$RANKWOOD" tune train.txt --valid valid.txt $fit --trials "$trials" --quiet >repeated
 sed '/repeats this search/d' timed | cmp - repeated && echo repeated
+# A configuration with values for all parameters: those with auto are searched.
+"$RANKWOOD" train train.txt --valid valid.txt $fit --print-config --quiet >config
+"$RANKWOOD" tune train.txt --valid valid.txt --config config --trials 2 --format csv --quiet | sed -n 1p
+# The printed options repeat the model, with its number of rounds.
+"$RANKWOOD" synth --shape letor --queries 40 --seed 1 -o a.txt
+"$RANKWOOD" synth --shape letor --queries 25 --seed 2 -o b.txt
+printf 'leaves 3 9\nmonotone 40:+||\n' >few
+"$RANKWOOD" tune a.txt --valid b.txt --rounds 15 --early-stop 5 --space few --trials 3 -o options.1 --quiet |
+    sed -n 's/^chosen: trial/trial/p' | tee options
+"$RANKWOOD" train a.txt --valid b.txt --rounds "$(sed 's/.*, \([0-9]*\) rounds.*/\1/' options)" --early-stop 0 $(sed 's/.*rounds://' options) \
+    -o options.2 --quiet
+say 'the options repeat the model' cmp options.1 options.2
 # A table: columns that are ignored are named in the parameter file.
 awk 'BEGIN { print "label,qid,title,f1,f2" } { print $1 "," substr($2, 5) ",shoes," substr($3, 3) "," substr($4, 3) }' train.txt >train.csv
 "$RANKWOOD" tune train.csv --folds 3 $fit --ignore title --trials 1 --quiet --params-out csv.params >/dev/null
@@ -56,6 +68,11 @@ try tune train.txt --valid valid.txt --trials 3 --space space --leaves 5
 try tune train.txt --valid valid.txt --trials 3 --space nothing
 try tune train.txt --valid valid.txt --trials 3 -o train.txt
 try tune train.txt --valid valid.txt --trials 3 --min-docs 100000 -o no --params-out no.params
+try tune train.txt --valid valid.txt --trials 3 --decay 0.5 --leaves 5 --rate 0.1 --min-docs 5 --l2 3 --objective lambdarank \
+    --truncation 7 --sample-queries 0.5 --sample-features 0.5 --split mart
+try tune train.txt --valid train.txt --trials 3
+try tune train.txt --valid valid.txt --trials 3 --space space --strict --grow symmetric
+"$RANKWOOD" tune train.txt --valid valid.txt --trials 1 --rounds 2 --ties file --quiet 2>&1 >/dev/null
 sed 's/^[0-9]*/0/' valid.txt >alike
 try tune train.txt --valid alike --trials 3 -o no
 say none test ! -e no -a ! -e no.params
