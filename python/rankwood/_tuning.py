@@ -111,7 +111,7 @@ def tune(
         Parameters to search: a tuple ``(least, most)`` or ``(least, most, "log")``, or a list of values. None: the
         default space.
     strict : bool, default False
-        Raise a :class:`ParameterError` for a parameter without effect; otherwise it is not reported.
+        Raise a :class:`ParameterError` for a parameter without effect, in place of a warning.
 
     Returns
     -------
@@ -159,11 +159,13 @@ def tune(
     options.n_folds = 0 if valid is not None else 5 if folds is None else whole(folds, "folds", 2, 1000)
     space_text = None if space is None else ffi.new("char[]", _space_text(space).encode())
     options.space = ffi.NULL if space_text is None else space_text
+    unnamed = ffi.new("char[]", b"")  # messages then have no line numbers
+    options.space_name = unnamed
     training = Training([train_set], ["train"], ())
     handle = ffi.new_handle(training)
     options.user, options.on_trial = handle, lib._rw_on_tune
     out = ffi.new("struct rw_tuned **")
-    with named_params(given, strict or None, train_set.feature_names) as c:
+    with named_params(given, strict, train_set.feature_names) as c:
         values = train_set._with_values()
         names = train_set.feature_names
         measured = ffi.NULL
@@ -176,7 +178,7 @@ def tune(
             lib.rw_free(out[0])
             status = lib.RW_ERR_INTERRUPTED
             out[0] = ffi.NULL
-        return _tuned(training.result(status, out, lib.rw_free), given, train_set)
+        return _tuned(training.result(status, out, lib.rw_free), as_mapping(params), train_set)
 
 
 def _seconds(time: Any) -> float:
@@ -195,8 +197,12 @@ def _space_text(space: Any) -> str:
         raise ParameterTypeError(f"space is a {type(space).__name__}; expected a dictionary")
     lines = []
     for name, values in space.items():
-        if not isinstance(values, (tuple, list)) or not values or not isinstance(name, str) or len(name.split()) != 1:
-            raise ParameterError(f"space[{name!r}] is {values!r}; expected a tuple (least, most) or a list of values")
+        is_wrong = not isinstance(name, str) or len(name.split()) != 1 or not isinstance(values, (tuple, list))
+        if is_wrong or len(values) < 2 or (isinstance(values, tuple) and len(values) > 3):
+            raise ParameterError(
+                f"space[{name!r}] is {values!r}; expected a tuple (least, most) or (least, most, 'log'), or a list of "
+                "two or more values"
+            )
         between = " " if isinstance(values, tuple) else "|"
         texts = [as_text(one) for one in values]
         if any(not one or len(one.split()) != 1 or "|" in one or "#" in one for one in texts):

@@ -9,6 +9,7 @@ import pytest
 
 import rankwood
 from rankwood import Dataset
+from rankwood._core import lib
 
 FIT = {"rounds": 30, "early_stop": 6}
 SPACE = {"leaves": (3, 8, "log"), "objective": ["lambdarank", "xendcg"], "min_docs": (3, 20)}
@@ -81,6 +82,9 @@ def test_the_program_finds_the_same(program, tmp_path):
         ({"trials": 2, "space": {"leafs": (1, 2)}}, "unknown parameter 'leafs'; the nearest is 'leaves'"),
         ({"trials": 2, "space": {"leaves": (4, 4)}}, "the range of 'leaves' is empty: 4 to 4"),
         ({"trials": 2, "space": {"leaves": 4}}, "expected a tuple"),
+        ({"trials": 2, "space": {"leaves": (4, 9, "log", 2)}}, "expected a tuple"),
+        ({"trials": 2, "space": {"objective": (1, 2)}}, "^'objective' is not a number: expected several values"),
+        ({"trials": 2, "space": {"leaves": (4, 9), "grow": ["levels"]}}, "list of two or more values"),
         ({"trials": 2, "space": {"objective": ["a|b", "c"]}}, "expected numbers or words"),
         ({"trials": 2, "space": {}}, "no parameter to search"),
         ({"trials": 2, "space": {"rounds": (1, 5)}}, "'rounds' cannot be searched"),
@@ -91,7 +95,28 @@ def test_wrong_arguments(sets, arguments, message):
         rankwood.tune(FIT, sets[0], **arguments)
 
 
+def test_parameters_without_effect_warn(sets):
+    with pytest.warns(rankwood.NoEffectWarning, match="'decay' has no effect with objective lambdarank"):
+        assert len(rankwood.tune(FIT | {"decay": 0.5}, *sets, trials=2).trials[0]["params"]) == 9
+    lib.rw_no_effect_reset()
+    with pytest.warns(rankwood.NoEffectWarning, match="'decay' has no effect in this search"):
+        rankwood.tune(FIT, *sets, trials=2, space={"decay": (0.5, 0.9)})
+    with pytest.raises(rankwood.ParameterError, match="'decay' has no effect in this search"):
+        rankwood.tune(FIT, *sets, trials=2, space={"decay": (0.5, 0.9)}, strict=True)
+
+
+def test_the_parameters_are_only_those_of_the_caller():
+    X, y, qid = rankwood.synth("letor", 60, seed=1)
+    X[:, 2] = X[:, 2] // 0.25
+    data = Dataset(X, y, qid=qid, categorical_features=[2])
+    tuned = rankwood.tune(FIT, data, folds=3, trials=2, space=SPACE)
+    assert set(tuned.params) <= {*FIT, *SPACE, "seed"}
+    assert rankwood.train(tuned.params, data).to_bytes() == tuned.model.to_bytes()
+
+
 def test_wrong_sets(sets):
+    with pytest.raises(rankwood.DataError, match="the validation set is the training set"):
+        rankwood.tune(FIT, sets[0], sets[0], trials=2)
     with pytest.raises(rankwood.ParameterError, match="both valid and folds"):
         rankwood.tune(FIT, *sets, folds=3, trials=2)
     with pytest.raises(rankwood.ParameterTypeError, match="space is a list"):
