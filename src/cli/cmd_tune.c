@@ -47,9 +47,9 @@ static int print_trial(void *user, const struct rw_tune_trial *trial)
     if (trial->failure)
         rw_msg_line("trial %d failed: %s", trial->number, trial->failure);
     else
-        rw_msg_line("trial %d: %d rounds, %s %s%s", trial->number, trial->rounds,
-                    rw_params_get(cli->params, "metric"), rw_figure(trial->mean),
-                    trial->is_whole ? "" : ", so far");
+        rw_msg_line("trial %d: %d round%s, %s %s%s", trial->number, trial->rounds,
+                    trial->rounds == 1 ? "" : "s", rw_params_get(cli->params, "metric"),
+                    rw_figure(trial->mean), trial->is_whole ? "" : ", so far");
     return rw_interrupted() != 0;
 }
 
@@ -94,9 +94,8 @@ static void print(struct rw_cli *cli, const struct rw_tuned *tuned)
         if (tuned->trials[i].failure)
             rw_result_line("trial %d failed: %s", i, tuned->trials[i].failure);
     }
-    rw_result_line("chosen: trial %d, %d %s:%s --seed %llu", chosen->number, chosen->rounds,
-                   chosen->rounds == 1 ? "round" : "rounds", settings,
-                   (unsigned long long)chosen->seed);
+    rw_result_line("chosen: trial %d, %d round%s:%s --seed %llu", chosen->number, chosen->rounds,
+                   chosen->rounds == 1 ? "" : "s", settings, (unsigned long long)chosen->seed);
     rw_result_line(
         "estimate: %s %.6f with tuned parameters, %.6f with the given ones: %+.6f (%+.6f to "
         "%+.6f), %u queries\n"
@@ -224,8 +223,9 @@ static int check(struct rw_cli *cli)
     if (!time_text)
         return 0;
     if (rw_checkpoints_set_every(cli->ctx, &parsed, time_text) < 0 || !(parsed.every_seconds > 0.0))
-        return rw_wrong(cli, "invalid time '%s': expected a time above 0 such as 30s, 10m or 2h",
-                        time_text);
+        return rw_wrong(
+            cli, "invalid time '%s': expected a whole number above 0 with a unit: 30s, 10m or 2h",
+            time_text);
     job.how.seconds = parsed.every_seconds;
     return 0;
 }

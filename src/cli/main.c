@@ -203,6 +203,8 @@ static int unknown(const struct rw_cli *cli, const char *token)
     const int is_others = !elsewhere.option && !elsewhere.none;
     if (is_others && rw_params_get(cli->params, other) && !find_name(cli, other))
         return rw_wrong(cli, "'%s' does not take the parameter '--%s'", cli->command->name, other);
+    if (strcmp(name, "workers") == 0)
+        return rw_wrong(cli, "'%s' works with one worker only", cli->command->name);
     if (elsewhere.none && !elsewhere.option)
         rw_msg_error("unknown option '%.*s', which has no counterpart", n_token, token);
     else if (near && !(is_others && elsewhere.other))

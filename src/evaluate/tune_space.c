@@ -90,6 +90,11 @@ static int parse_values(struct reading *r, char *text, struct rw_tune_axis *axis
         end = strchr(at, '|');
         if (end)
             *end++ = 0;
+        for (int i = 0; i < axis->n_values; i++) {
+            if (strcmp(axis->value[i], at) == 0)
+                return rw_fail(r->ctx, RW_ERR_ARGUMENT, "'%s': the value '%s' is repeated", name,
+                               at);
+        }
         const int is_kept = check_value(r, axis->at, at);
         RW_TRY(is_kept);
         if (!is_kept)

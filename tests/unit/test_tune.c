@@ -532,6 +532,7 @@ Test(tune, refuses_a_space_with_the_line)
         {"threads 1 2", "space:1: 'threads' cannot be searched: expected a parameter of trees"},
         {"grow levels|symmetric\ndepth 2 65", "space:2: parameter 'depth'"},
         {"objective 1 2", "space:1: 'objective' is not a number"},
+        {"objective xendcg|xendcg", "space:1: 'objective': the value 'xendcg' is repeated"},
         {"objective map|xendcg", "space:1: parameter 'objective'"},
         {"rate 0.1 0.2\nrate 0.1 0.3", "space:2: 'rate' is repeated"},
         {"l2 1 2", "space:1: 'l2' is both set to 30 and searched"},

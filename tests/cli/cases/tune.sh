@@ -38,7 +38,7 @@ sed '/repeats this search/d' timed | cmp - repeated && echo repeated
 # The printed options repeat the model, with its number of rounds.
 "$RANKWOOD" synth --shape letor --queries 40 --seed 1 -o a.txt
 "$RANKWOOD" synth --shape letor --queries 25 --seed 2 -o b.txt
-printf 'leaves 3 9\nmonotone 40:+||\n' >few
+printf 'leaves 3 9\nmonotone 40:+|\n' >few
 "$RANKWOOD" tune a.txt --valid b.txt --rounds 15 --early-stop 5 --space few --trials 3 -o options.1 --quiet |
     sed -n 's/^chosen: trial/trial/p' | tee options
 "$RANKWOOD" train a.txt --valid b.txt --rounds "$(sed 's/.*, \([0-9]*\) rounds.*/\1/' options)" --early-stop 0 $(sed 's/.*rounds://' options) \
@@ -54,7 +54,9 @@ grep ignore csv.params
 try tune train.txt --valid valid.txt
 try tune train.txt --trials 0
 try tune train.txt --time 0s
+try tune train.txt --time 0.5s
 try tune train.txt --time 5x
+try tune train.txt --trials 3 --workers 2
 try tune train.txt --trials 3 --time 5s
 try tune train.txt --valid valid.txt --folds 3 --trials 3
 try tune train.txt --folds 41 --trials 3
