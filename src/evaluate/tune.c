@@ -699,9 +699,13 @@ static int check_params(struct tuning *t)
                        made->metric.name);
     struct rw_eval_params how = *rw_params_eval(t->params);
     how.ties = RW_TIES_MEAN;
-    if (rw_params_origin(t->given, "ties") == RW_PARAM_SET)
-        rw_log(t->ctx, RW_LOG_WARNING,
-               "'ties' has no effect in tuning, where ties count as the mean over all orders");
+    if (rw_params_origin(t->given, "ties") == RW_PARAM_SET) {
+        static const char text[] = "'ties' has no effect in tuning, where ties count as the mean "
+                                   "over all orders";
+        if (t->given->on_no_effect == RW_NO_EFFECT_ERROR)
+            return rw_fail(t->ctx, RW_ERR_ARGUMENT, "%s", text);
+        rw_log(t->ctx, RW_LOG_WARNING, "%s", text);
+    }
     RW_TRY(rw_eval_conventions(t->ctx, &how, made->conventions, sizeof(made->conventions)));
     made->tuned.metric = made->metric.name;
     made->tuned.conventions = made->conventions;

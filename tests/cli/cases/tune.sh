@@ -75,6 +75,7 @@ try tune train.txt --valid valid.txt --trials 3 --decay 0.5 --leaves 5 --rate 0.
 try tune train.txt --valid train.txt --trials 3
 try tune train.txt --valid valid.txt --trials 3 --space space --strict --grow symmetric
 "$RANKWOOD" tune train.txt --valid valid.txt --trials 1 --rounds 2 --ties file --quiet 2>&1 >/dev/null
+try tune train.txt --valid valid.txt --trials 1 --ties file --strict
 sed 's/^[0-9]*/0/' valid.txt >alike
 try tune train.txt --valid alike --trials 3 -o no
 say none test ! -e no -a ! -e no.params
