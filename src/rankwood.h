@@ -1569,7 +1569,7 @@ RW_API struct rw_model_info rw_model_info(const struct rw_model *model);
 /* Returns the number of trees per round of the last training (parameter `bags`). */
 RW_API int rw_model_n_bags(const struct rw_model *model);
 /* Returns the name of the i-th metric measured in training, such as "valid1 ndcg@10", and its value
- * for the trees of the model: that of the best round, or of the last one. NULL past the end. */
+ * for the trees of the model: that of the kept round, or of the last one. NULL past the end. */
 RW_API const char *rw_model_metric_at(const struct rw_model *model, int i, double *value);
 /* A parameter recorded in the model. */
 struct rw_run_param {

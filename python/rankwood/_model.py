@@ -452,13 +452,13 @@ class Model(Scorer):
         return f"Model({self.n_trees} trees)"
 
     def _repr_html_(self) -> str:
-        """Returns trees, best round, metrics and the most important features as HTML for a notebook."""
+        """Returns trees, kept round, metrics and the most important features as HTML for a notebook."""
         params = self.params
         facts = [f"{self.n_trees} trees"]
         if "objective" in params:
             facts.append(f"objective {params['objective']}")
         if self.best_round:
-            facts.append(f"best round {self.best_round}")
+            facts.append(f"kept round {self.best_round}")
         if not self.finished:
             facts.append("interrupted: the best so far")
         out = [f"<p><b>rankwood.Model</b>: {escape(', '.join(facts))}</p>"]

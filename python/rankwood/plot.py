@@ -47,7 +47,7 @@ def _first(values: Mapping[str, Any], name: str | None, what: str) -> str:
 def learning_curves(
     model: Model | Mapping[str, Mapping[str, Sequence[float]]], metric: str | None = None, *, ax: Any = None
 ) -> Any:
-    """Plot a metric of each set after each round, and the best round.
+    """Plot a metric of each set after each round, and the kept round.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def learning_curves(
         if metric in values:
             ax.plot(np.arange(1, len(values[metric]) + 1), values[metric], label=_plain(name))
     if isinstance(model, Model) and model.best_round:
-        ax.axvline(model.best_round, color="gray", linestyle=":", label=f"best round {model.best_round}")
+        ax.axvline(model.best_round, color="gray", linestyle=":", label=f"kept round {model.best_round}")
     ax.set_xlabel("round")
     ax.set_ylabel(metric)
     ax.legend()

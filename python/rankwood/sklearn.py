@@ -62,7 +62,7 @@ class Ranker(BaseEstimator):
     feature_names_in_ : array of str, shape (n_features_in_,)
         Names of the features, if ``X`` had names.
     best_iteration_ : int
-        Best round, from 1; the number of trees without ``eval_set``.
+        Kept round, from 1; the number of rounds without ``eval_set``.
     evals_result_ : dict
         Metric values after each round, by set (``"valid_0"``, ...) and metric.
     feature_importances_ : array of float64, shape (n_features_in_,)

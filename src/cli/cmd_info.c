@@ -61,7 +61,7 @@ static void print(const struct rw_cli *cli, const struct rw_feature_use *uses, i
     if (rw_model_n_bags(model) > 1)
         rw_result_line("bags        %d, trees per round", rw_model_n_bags(model));
     if (info.best_round > 0)
-        rw_result_line("best round  %d", info.best_round);
+        rw_result_line("kept round  %d", info.best_round);
     rw_result_line("finished    %s", info.is_finished ? "yes" : "no");
     json_t *calibration =
         rw_model_calibration(model, &map) ? rw_load_calibration(&map) : json_null();

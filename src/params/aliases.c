@@ -269,7 +269,8 @@ static const struct rw_alias aliases[] = {
          " @l first-metric-only @ metric-to-stop @x disable-default-eval-metric "),
     NONE("a round is an improvement if the metric improves by more than 'early-stop-delta'",
          " @c od-pval od-type "),
-    NONE("with a validation set, the model keeps its best round, unless 'early-stop' is 0",
+    NONE("with a validation set, the model keeps the round that 'early-stop-rule' chooses, unless "
+         "'early-stop' is 0",
          " @c use-best-model best-model-min-trees @ save-best "),
     NONE("'bins' limits the bins per feature; other options of binning are not supported",
          " @l min-data-in-bin bin-construct-sample-cnt subsample-for-bin max-bin-by-feature @"

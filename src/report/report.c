@@ -794,9 +794,9 @@ static void model(const struct rw_report *report, FILE *out)
     rw_html(out, VALUE_ROW("<bdi>%d in use, %u in the training set</bdi>"), "features",
             report->n_features, model->n_features);
     if (model->best_round > 0)
-        rw_html(out, VALUE_ROW("<bdi>%d</bdi>"), "best round", model->best_round);
+        rw_html(out, VALUE_ROW("<bdi>%d</bdi>"), "kept round", model->best_round);
     else
-        rw_html(out, VALUE_ROW("%1s"), "best round", "none: early stopping was off");
+        rw_html(out, VALUE_ROW("%1s"), "kept round", "none: early stopping was off");
     rw_html(out, VALUE_ROW("%1s"), "value of absent features",
             model->absent_missing ? "missing" : "0");
     rw_html(out, VALUE_ROW("%1s"), "rankwood", RW_VERSION);

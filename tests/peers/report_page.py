@@ -319,7 +319,7 @@ def check_model(page, made):
     rows = {row[0]: row[1] for table in page.tables["model"] for row in table}
     said = json.loads(made.run("info", made.model, "--json"))
     same("trees", rows["trees"], str(said["trees"]))
-    same("best round", rows["best round"], str(said["best_round"]))
+    same("kept round", rows["kept round"], str(said["best_round"]))
     for name, value in said["params"].items():
         if isinstance(value, bool):
             value = "on" if value else "off"

@@ -290,7 +290,7 @@ def test_report_refuses(tmp_path: Path, dataset: rw.Dataset, measured: rw.Model)
 def test_a_model_in_a_notebook(measured: rw.Model) -> None:
     page = measured._repr_html_()
     assert f"{measured.n_trees} trees" in page
-    assert f"best round {measured.best_round}" in page
+    assert f"kept round {measured.best_round}" in page
     best = measured.evals_result["valid"]["map"][measured.best_round - 1]
     assert f"<td>map</td><td>{best:.5f}</td>" in page
     assert "&lt;e&gt;" in page

@@ -11,7 +11,7 @@ stopped=$(sed -n 's/^valid ndcg@10 //p' talk)
 measured=$("$RANKWOOD" eval --model one.txt valid.txt 2>/dev/null | sed -n 's/^ndcg@10  *\([0-9.]*\).*/\1/p')
 say 'eval measures the same metric' test "$stopped" = "$measured"
 say 'the log has a record per round' test "$(grep -c '"record":"metrics"' log)" = 12
-"$RANKWOOD" info one.txt | grep -e '^trees' -e '^bags' -e '^best round'
+"$RANKWOOD" info one.txt | grep -e '^trees' -e '^bags' -e '^kept round'
 for how in '--threads 1' '--workers 3' '--device sim'; do
     "$RANKWOOD" "$@" $how --rounds 12 --quiet -o other.txt
     say "the same model with $how" cmp -s one.txt other.txt

@@ -29,7 +29,7 @@ evals valid2 --query-weights queries.w >>expected
 say 'two sets' cmp both expected
 # They choose the best round.
 "$RANKWOOD" train train.txt --valid valid.txt --valid-query-weights queries.w --rounds 60 --leaves 31 --rate 0.4 --early-stop-rule best --ties mean --log log -o m --quiet
-rounds=$("$RANKWOOD" info m | sed -n 's/^best round *//p')
+rounds=$("$RANKWOOD" info m | sed -n 's/^kept round *//p')
 say 'the best by weight' test "$(evals valid --query-weights queries.w | cut -d' ' -f3)" = \
     "$(for t in $(seq 60); do [ $t -gt "$(sed -n 's/^trees //p' m)" ] || evals valid --query-weights queries.w --trees $t | cut -d' ' -f3; done | sort | tail -n 1)"
 # With ranks, elsewhere, and resumed: the same model and the same metrics of each round.

@@ -312,7 +312,7 @@ def test_notebook(table: Any, tmp_path: Path) -> None:
     params = {"rounds": 60, "early_stop": 10}
     model = rankwood.train(params, rankwood.Dataset(table[~valid], **COLUMNS), valid={"each fifth": valid_set})
     html = shown[1][0]["text/html"]  # the model at a glance, not its address in memory
-    for said in (f"{model.n_trees} trees", f"best round {model.best_round}", "each fifth", "ndcg@10", *FEATURES[:3]):
+    for said in (f"{model.n_trees} trees", f"kept round {model.best_round}", "each fifth", "ndcg@10", *FEATURES[:3]):
         assert said in html
     assert shown[2][0]["text/plain"] == repr(rankwood.evaluate(valid_set, model))
     assert "red shoes, size 0" in shown[3][0]["text/html"] and "score" in shown[3][0]["text/html"]
