@@ -228,11 +228,6 @@ int rw_model_n_trees(const struct rw_model *model)
     return model->n_trees;
 }
 
-int rw_model_n_bags(const struct rw_model *model)
-{
-    return rw_model_bags(&model->params);
-}
-
 float rw_model_absent(const struct rw_model *model)
 {
     return model->absent_missing ? rw_float_of_bits(RW_MISSING_BITS) : 0.0f;

@@ -66,6 +66,11 @@ struct rw_categorical rw_model_categorical(const struct rw_model *model, uint32_
     return (struct rw_categorical){of->feature, of->n, of->word};
 }
 
+int rw_model_n_bags(const struct rw_model *model)
+{
+    return rw_model_bags(&model->params);
+}
+
 /* ---- copies ---- */
 
 int rw_model_some(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
