@@ -94,10 +94,7 @@ static int uses_chance(const struct judging *j)
         return 1;
     if (j->facts->grows == 0)
         return 0;
-    const int some_features =
-        p->sample_features == RW_AUTO ? objective->ranks : p->sample_features < 1;
-    return p->rounding == RW_ROUND_STOCHASTIC || p->sample_queries < 1 || p->sample_docs < 1 ||
-           p->sample_features_node < 1 || p->bag_queries < 1 || some_features;
+    return p->rounding == RW_ROUND_STOCHASTIC || p->bag_queries < 1 || rw_params_sample(p);
 }
 
 #define FACT(name) offsetof(struct rw_facts, name)

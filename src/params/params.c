@@ -286,6 +286,15 @@ void rw_params_choose(struct rw_params *params, uint32_t n_docs, uint32_t n_feat
         params->sample_features = 0.5;
 }
 
+int rw_params_sample(const struct rw_params *params)
+{
+    const int some_features = params->sample_features == RW_AUTO
+                                  ? rw_params_objective(params)->ranks
+                                  : params->sample_features < 1.0;
+    return params->sample_queries < 1.0 || params->sample_docs < 1.0 ||
+           params->sample_features_node < 1.0 || some_features;
+}
+
 /* Returns the rule of early stopping that `auto` means. Few queries measure with much noise, which
  * `paired` withstands. With many queries both rules agree, and `best` needs less memory and time.
  */

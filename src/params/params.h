@@ -79,6 +79,8 @@ int rw_params_resolve_size(struct rw_ctx *ctx, struct rw_params *params,
                            const struct rw_data_size *size);
 /* Replaces `auto` in `split`, `rate` and `sample-features` by values. */
 void rw_params_choose(struct rw_params *params, uint32_t n_docs, uint32_t n_features);
+/* Returns 1 if each tree samples queries, documents or features. */
+int rw_params_sample(const struct rw_params *params);
 /* Returns the learning rate of a round, counted from 0 at the model's first tree. `rate` must
  * not be `auto`. The result depends only on the arguments. */
 double rw_params_rate_of_round(const struct rw_params *params, uint32_t round);

@@ -17,9 +17,7 @@ int rw_bags_check(struct rw_ctx *ctx, const struct rw_params *params,
                   const struct rw_objective *objective)
 {
     const int draws = !objective || objective->draws || params->bag_queries < 1.0 ||
-                      params->rounding != RW_ROUND_NEAREST || params->sample_queries < 1.0 ||
-                      params->sample_docs < 1.0 || params->sample_features < 1.0 ||
-                      params->sample_features_node < 1.0;
+                      params->rounding != RW_ROUND_NEAREST || rw_params_sample(params);
     if (params->bags == 1)
         return RW_OK;
     if (!draws)

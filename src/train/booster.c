@@ -595,9 +595,7 @@ static int next_may_split(const struct booster *b)
     const struct rw_objective *objective = objective_of(b);
     const int by_all_engines = objective && (objective->device == RW_OBJECTIVE_PAIRS ||
                                              objective->device == RW_OBJECTIVE_RESIDUALS);
-    return !by_all_engines || objective->draws || b->params->sample_queries < 1.0 ||
-           b->params->sample_docs < 1.0 || b->params->sample_features < 1.0 ||
-           b->params->sample_features_node < 1.0;
+    return !by_all_engines || objective->draws || rw_params_sample(b->params);
 }
 
 /* Handles the failed status of `grow`. If the caller interrupted the computation of gradients,
