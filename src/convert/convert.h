@@ -253,8 +253,8 @@ int rw_rules_threshold(const struct rw_rules *rules, float cut, double *threshol
 float rw_float_below(double t, int strictly);
 
 /* Finds the model's threshold that splits floats as the consumer's numerical node does, and whether
- * missing values go left. Returns NULL if a model can represent the node, else a description of the
- * node's behaviour for the message. */
+ * missing values go left. The threshold is -INFINITY if no float goes left. Returns NULL if a model
+ * can represent the node, else a description of the node's behaviour for the message. */
 const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node *node, float *cut,
                          uint8_t *missing_left);
 
@@ -306,8 +306,10 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
  */
 int rw_part_missing(struct rw_ctx *ctx, const struct rw_model *model,
                     const struct rw_model_format *format, struct rw_model **out);
-/* Returns 1 if the lowered node has the children of the tree's node in reverse order. by_category:
- * 1 if the lowered node lists categories, 0 if it has a threshold. */
+/* Returns 1 if the lowered node has the children of the tree's node in reverse order. If `value <
+ * threshold` goes left, no finite threshold sends all floats left. A split of missing values from
+ * all others then has the lowest float as its threshold, and exchanges its children. by_category: 1
+ * if the lowered node lists categories, 0 if it has a threshold. */
 int rw_is_swapped(const struct rw_model *model, const struct rw_tree *tree, int32_t node,
                   const struct rw_rules *rules, int by_category);
 /* Writes the generated name of a column without a name, such as "f7", to `name`: [size]. */

@@ -217,8 +217,6 @@ const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node 
      * model and right in LightGBM. */
     if (rules->band_is_zero && *cut == -band)
         *cut = below_band;
-    if (!isfinite(*cut))
-        return "has a threshold below all floats";
     if (nan == RW_NAN_ZERO)
         *missing_left = 0.0f <= *cut;
     return NULL;
@@ -394,8 +392,13 @@ static int raise_split(struct raising *r, const struct rw_ens_tree *tree, int32_
         return rw_fail(r->ctx, RW_ERR_FORMAT, "%s: tree %d, node %d %s", r->path, t + 1, at, why);
     if (of)
         RW_TRY(raise_set(r, node, of, i, to));
-    to->left[i] = r->number[node->left];
-    to->right[i] = r->number[node->right];
+    const int is_below_all = to->cut[i] == -INFINITY; /* only missing values may go left */
+    if (is_below_all) {
+        to->cut[i] = FLT_MAX;
+        to->missing_left[i] ^= 1;
+    }
+    to->left[i] = r->number[is_below_all ? node->right : node->left];
+    to->right[i] = r->number[is_below_all ? node->left : node->right];
     to->feature[i] = (uint32_t)feature;
     to->gain[i] = isfinite(node->gain) ? node->gain : 0;
     r->had[feature] = 1;

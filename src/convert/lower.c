@@ -2,6 +2,7 @@
  * rules (convert.h). A property that the format cannot represent exactly is named and refused,
  * unless struct rw_lowering allows dropping it. The end of this file rewrites trees for programs
  * that treat missing values as unlisted categories. */
+#include <float.h>
 #include <stdarg.h>
 
 #include "convert/convert.h"
@@ -67,7 +68,7 @@ int rw_is_swapped(const struct rw_model *model, const struct rw_tree *tree, int3
                   const struct rw_rules *rules, int by_category)
 {
     if (!rw_tree_by_set(tree, node))
-        return 0;
+        return rules->less && tree->cut[node] == FLT_MAX;
     return lists_left(model, tree, node) == (!by_category || rules->listed_right);
 }
 
@@ -157,6 +158,13 @@ static int check_unknown(struct lowering *l, int32_t t, int32_t i, int *differ)
     return RW_OK;
 }
 
+static void swap_children(struct rw_ens_node *node)
+{
+    const int32_t left = node->left;
+    node->left = node->right;
+    node->right = left;
+}
+
 static int lower_set(struct lowering *l, int32_t t, int32_t i, struct rw_ens_node *node)
 {
     const struct rw_tree *tree = &l->model->tree[t];
@@ -167,11 +175,8 @@ static int lower_set(struct lowering *l, int32_t t, int32_t i, struct rw_ens_nod
     const uint32_t n = list_categories(l, tree, i, listed);
     node->by_category = n > 0 || l->rules->lists_none;
     const int turned = rw_is_swapped(l->model, tree, i, l->rules, node->by_category);
-    if (turned) {
-        const int32_t left = node->left;
-        node->left = node->right;
-        node->right = left;
-    }
+    if (turned)
+        swap_children(node);
     node->nan = (tree->missing_left[i] != differ) != turned ? RW_NAN_LEFT : RW_NAN_RIGHT;
     if (!node->by_category)
         rw_rules_threshold(l->rules, ABOVE_CATEGORIES, &node->threshold);
@@ -200,15 +205,18 @@ static int lower_split(struct lowering *l, int32_t t, int32_t i, struct rw_ens_n
     node->gain = tree->gain[i];
     if (rw_tree_by_set(tree, i))
         return lower_set(l, t, i, node);
-    if (!rw_rules_threshold(l->rules, tree->cut[i], &node->threshold)) {
-        const int may_lose = l->rules->slack > 0;
-        if (!l->how->lossy || !may_lose)
-            return refuse_split(l, t, i, "'%s' cannot represent the threshold %g%s%s%s", format,
-                                (double)tree->cut[i], may_lose ? "\nhint: " : "",
-                                may_lose ? l->lossy_by : "", may_lose ? " uses the nearest" : "");
+    const int turned = rw_is_swapped(l->model, tree, i, l->rules, 0);
+    if (turned) {
+        node->threshold = -(double)FLT_MAX;
+        swap_children(node);
+    } else if (!rw_rules_threshold(l->rules, tree->cut[i], &node->threshold)) {
+        if (!l->how->lossy)
+            return refuse_split(l, t, i,
+                                "'%s' cannot represent the threshold %g\nhint: %s uses the nearest",
+                                format, (double)tree->cut[i], l->lossy_by);
         l->n_thresholds++;
     }
-    node->nan = tree->missing_left[i] ? RW_NAN_LEFT : RW_NAN_RIGHT;
+    node->nan = tree->missing_left[i] != turned ? RW_NAN_LEFT : RW_NAN_RIGHT;
     if (l->rules->nan_by_node)
         return RW_OK;
     node->nan = (uint8_t)l->rules->nan;

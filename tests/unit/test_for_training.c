@@ -19,9 +19,6 @@ static struct rw_binned *trained_on(const char *odd, struct rw_params **params)
     cr_assert_eq(rw_params_set(scratch_ctx, *params, "min-docs", "1"), RW_OK);
     cr_assert_eq(rw_params_set(scratch_ctx, *params, "rounds", "5"), RW_OK);
     cr_assert_eq(rw_params_set(scratch_ctx, *params, "leaves", "4"), RW_OK);
-    /* A tree with feature 2 alone may split only between missing values and all others, at the
-     * largest float, which xgboost cannot represent and the check does not foresee. */
-    cr_assert_eq(rw_params_set(scratch_ctx, *params, "sample-features", "1"), RW_OK);
     cr_assert_eq(rw_binned_read(scratch_ctx, *params, NULL, &path, 1, &out), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
     return out;

@@ -127,8 +127,15 @@ Test(lower, a_threshold_at_the_largest_float)
     struct rw_ctx *ctx = fixture_ctx();
     struct rw_model *model = fixture_model(ctx, two_trees);
     model->tree[0].cut[0] = 3.4028235e38f;
-    refused(model, "xgboost", -1,
-            "tree 1, node 0: 'xgboost' cannot represent the threshold 3.40282e+38");
+    struct rw_ensemble plain = lowered(ctx, model, "catboost", -1, 0);
+    struct rw_ensemble swapped = lowered(ctx, model, "xgboost", -1, 0);
+    const struct rw_ens_node *a = &plain.tree[0].node[0], *b = &swapped.tree[0].node[0];
+    cr_assert_eq(b->threshold, -a->threshold);
+    cr_assert_eq(b->left, a->right);
+    cr_assert_eq(b->right, a->left);
+    cr_assert_eq(b->nan == RW_NAN_LEFT, a->nan == RW_NAN_RIGHT);
+    rw_ensemble_release(&plain);
+    rw_ensemble_release(&swapped);
     rw_model_free(model);
     rw_ctx_free(ctx);
 }

@@ -32,7 +32,7 @@ static void assert_rules(const struct rw_rules *rules, float cut, const char *wh
     float back;
     uint8_t missing_left;
     if (!rw_rules_threshold(rules, cut, &node.threshold)) {
-        cr_assert(rules->slack > 0 || cut == FLT_MAX, "%s: no threshold for %.9g", why,
+        cr_assert(rules->slack > 0 || (rules->less && cut == FLT_MAX), "%s: no threshold for %.9g", why,
                   (double)cut);
         return;
     }
@@ -97,10 +97,14 @@ Test(rules, doubles_between_floats)
     cr_assert_null(rw_rules_cut(&rules, &node, &cut, &left));
     cr_assert_eq(cut, FLT_MAX);
     node.threshold = -1e300;
-    cr_assert_str_eq(rw_rules_cut(&rules, &node, &cut, &left), "has a threshold below all floats");
+    cr_assert_null(rw_rules_cut(&rules, &node, &cut, &left));
+    cr_assert_eq(cut, -INFINITY);
     node.threshold = -(double)FLT_MAX;
+    cr_assert_null(rw_rules_cut(&rules, &node, &cut, &left));
+    cr_assert_eq(cut, -FLT_MAX);
     node.less = 1;
-    cr_assert_not_null(rw_rules_cut(&rules, &node, &cut, &left));
+    cr_assert_null(rw_rules_cut(&rules, &node, &cut, &left));
+    cr_assert_eq(cut, -INFINITY);
 }
 
 /* LightGBM's Zero: values within the band go the default way. */

@@ -1,4 +1,6 @@
 /* A written model is read back, and every document that reaches another leaf is found. */
+#include <float.h>
+
 #include "convert_fixture.h"
 #include "scratch_file.h"
 
@@ -39,6 +41,40 @@ static void exported(const struct rw_model *model, const char *format)
     const struct rw_exchange how = convert_exchange(format, 0);
     cr_assert_eq(rw_model_export(scratch_ctx, model, &how, "out"), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
+}
+
+/* A split that separates missing values from all others. No threshold is above all floats, so
+ * formats of `value < threshold` exchange its children. */
+Test(verify, missing_against_all_others)
+{
+    const char *const formats[] = {"lightgbm", "xgboost",  "xgboost-ubj", "xgboost-dump",
+                                   "vespa",    "eslr-raw", "opensearch",  "elasticsearch",
+                                   "catboost", "onnx"};
+    struct rw_model *model = fixture_random_model(scratch_ctx, 8, 20, 6, 3);
+    for (int32_t t = 0; t < model->n_trees; t++) {
+        for (int32_t i = 0; i < model->tree[t].n_leaves - 1; i += 2) {
+            model->tree[t].cut[i] = FLT_MAX;
+            model->tree[t].missing_left[i] = 0;
+        }
+    }
+    struct rw_dataset *data = docs_of(model, 1);
+    for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++) {
+        const struct rw_exchange how = convert_exchange(formats[f], 0);
+        exported(model, formats[f]);
+        const struct rw_verify out = verify(model, formats[f], data);
+        for (int i = 0; i < out.n; i++)
+            cr_assert(out.by[i].earlier || out.by[i].n_differ == 0, "%s, %s", formats[f],
+                      out.by[i].consumer);
+        if (!convert_format(formats[f])->imports)
+            continue;
+        struct rw_model *back;
+        cr_assert_eq(rw_model_import(scratch_ctx, "out", &how, &back), RW_OK, "%s: %s", formats[f],
+                     rw_last_error(scratch_ctx));
+        convert_same_model(model, back, 0);
+        rw_model_free(back);
+    }
+    rw_dataset_free(data);
+    rw_model_free(model);
 }
 
 Test(verify, every_format_sends_all_documents_the_same_way)
