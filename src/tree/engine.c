@@ -38,9 +38,9 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         RW_TRY(engines[i].open(ctx, number, &engine));
         engine->n_threads = ctx->n_threads;
         const struct rw_engine_ops *ops = engine->ops;
-        const int is_large = ops->large_batch && rules->leaves >= RW_LARGE_TREE;
+        const int batch = ops->batch[rules->leaves >= RW_LARGE_TREE];
         if (engine->batch == 0)
-            engine->batch = is_large ? ops->large_batch : ops->batch > 1 ? ops->batch : 1;
+            engine->batch = batch > 1 ? batch : 1;
         engine->rules = *rules;
         if (rules->objective && rules->objective->device >= RW_OBJECTIVE_NEIGHBOURS &&
             !engine->ops->all_objectives)
@@ -116,13 +116,11 @@ static int is_split_of(const struct rw_cuts *cuts, const struct rw_split *split,
 int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                           struct rw_split *out)
 {
-    const int symmetric = engine->rules.symmetric;
-    RW_TRY(symmetric ? engine->ops->best_level(engine, slots, n, out)
-                     : engine->ops->best_splits(engine, slots, n, out));
+    RW_TRY(engine->ops->best_splits(engine, slots, n, out));
     RW_TRY(rw_workers_best(engine->ctx, out, n));
     for (int i = 0; rw_n_workers(engine->ctx) > 1 && i < n; i++) {
         if (!is_split_of(engine->cuts, &out[i], slots[i]) ||
-            (symmetric && out[i].column != out[0].column))
+            (engine->rules.symmetric && out[i].column != out[0].column))
             return rw_comm_nonsense(engine->ctx, "splits");
     }
     return RW_OK;

@@ -63,7 +63,7 @@ struct rw_engine_rules {
      * set is loaded. */
     const struct rw_objective_rule *rule;
     int newton; /* 1: histograms hold hessians too */
-    /* 1: all nodes of a level have one split (best_level); 0: each has its own (best_splits). */
+    /* 1: all nodes of a level have one split; 0: each has its own (best_splits). */
     int symmetric;
     struct rw_split_params split;
     uint32_t min_docs;
@@ -84,10 +84,10 @@ struct rw_engine_rules {
     uint64_t doc_threshold; /* for documents of the sampled queries */
     /* For the features of a node, which are sampled from those of the tree (tree/grower.h). */
     uint64_t node_threshold;
-    uint32_t max_slots; /* number of slots: nodes of a tree and speculative nodes */
-    /* The largest number of nodes whose histograms exist at a time (see release). 0: half of
-     * max_slots, rounded up, which is the number of leaves of a tree with max_slots nodes. */
-    uint32_t max_histograms;
+    /* max_slots: number of slots, for nodes of a tree and speculative nodes. max_histograms: the
+     * largest number of nodes whose histograms exist at a time (see release). 0: half of max_slots,
+     * rounded up, which is the number of leaves of a tree with max_slots nodes. */
+    uint32_t max_slots, max_histograms;
     uint32_t leaves; /* largest number of leaves; for estimates, messages and batches */
     /* [RW_FEATURE_IDS] Monotone constraints. 1: scores only rise along the feature; -1: they only
      * fall; 0: no constraint. NULL: no feature has one. Borrowed until the training set is
@@ -153,7 +153,7 @@ struct rw_split {
     int is_set;             /* 1: the split is by `set`, in place of bin and cut */
     int missing_left;       /* 1: documents with a missing value go left */
     uint32_t n_left;        /* number of documents that go left */
-    double gain;            /* less the feature's cost; best_level: of the whole level */
+    double gain;            /* less the feature's cost; rules.symmetric: of the whole level */
     int32_t left, right;    /* slots of the children, filled in by the grower */
     struct rw_code_set set; /* the codes that go left, except missing values; is_set only */
 };
@@ -180,8 +180,9 @@ struct rw_plan_work;
 
 struct rw_engine_ops {
     const char *name;
-    int batch;       /* best number of nodes per request; 0: one, or the device's best number */
-    int large_batch; /* as `batch`, for trees of RW_LARGE_TREE leaves or more; 0: `batch` */
+    /* The best number of nodes per request, for trees of under RW_LARGE_TREE leaves, and for
+     * others. 0: one, or the device's best number. */
+    int batch[2];
     /* 1: the engine computes all gradients of enum rw_objective_device. 0: those from
      * RW_OBJECTIVE_NEIGHBOURS on are computed by the host; rw_engine_open then clears `objective`
      * of the engine's rules. */
@@ -217,20 +218,18 @@ struct rw_engine_ops {
      * the same slots. The caller can do other work between the two. NULL: best_splits does all the
      * work. */
     int (*start_splits)(struct rw_engine *, const int32_t *slots, int n);
-    /* Finds the best split of each slot. A split is better if its gain minus the feature's cost is
+    /* Finds the best split of each slot, or with rules.symmetric the best split that all slots
+     * share. A split is better if its gain minus the feature's cost is
      * higher. If these are equal, the lower feature id is better, then the lower threshold or
      * candidate (tree/category_split.h), then missing values to the left. A split by a feature with
-     * a monotone constraint must satisfy it (rw_ordered_gain). */
-    int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
-    /* Finds the best split that all nodes of a level share. It replaces best_splits for
-     * rules.symmetric, and compares splits in the same order. The gain of a split is the sum of
-     * rw_level_gain over the nodes, less the feature's cost.
+     * a monotone constraint must satisfy it (rw_ordered_gain).
      *
-     * slots: [n] the nodes of the level that have documents, in the order in which gains are added
-     * up. The features that may split slots[0] may split the level. If no node has missing values,
-     * they go where 0 goes. out: [n], written: the split, with the slot and n_left of each node.
-     * n_left may be 0. */
-    int (*best_level)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
+     * A shared split is compared in the same order. Its gain is the sum of rw_level_gain over the
+     * slots, less the feature's cost. slots: [n] the nodes of a level that have documents, in the
+     * order in which gains are added up. The features that may split slots[0] may split the level.
+     * If no node has missing values, they go where 0 goes. out: [n], written: the split, with the
+     * slot and n_left of each node. n_left may be 0. */
+    int (*best_splits)(struct rw_engine *, const int32_t *slots, int n, struct rw_split *out);
     /* Moves the documents of each split's slot to its children. n_left of a split must be right.
      * Engines that count the documents fail with RW_ERR_INTERNAL if it is wrong; other engines rely
      * on it. With many workers no engine checks it. */
@@ -370,7 +369,6 @@ int rw_engine_load(struct rw_engine *engine, int set, const struct rw_dataset *d
                    const struct rw_bins *bins, const double *gains);
 int rw_engine_set_gradients(struct rw_engine *engine, const double *gradients,
                             const double *hessians);
-/* Calls best_level for rules.symmetric, else best_splits. */
 int rw_engine_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                           struct rw_split *out);
 int rw_engine_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n,

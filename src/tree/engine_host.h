@@ -169,7 +169,7 @@ struct rw_category_split;
 struct rw_split rw_host_set_split(const struct rw_cuts *cuts, int32_t slot, uint32_t f,
                                   const struct rw_category_split *found);
 
-/* The nodes of a level that have documents, for a split that all of them share (best_level in
+/* The nodes of a level that have documents, for a split that all of them share (best_splits in
  * tree/engine.h). */
 struct rw_level {
     const struct rw_host *host;

@@ -201,7 +201,7 @@ RW_HD double rw_net_gain(const struct rw_split_rule *rule, double gain, double p
     return net > rule->given.min_gain ? net : 0.0;
 }
 
-/* ---- a split that all nodes of a level share (best_level in tree/engine.h) ----
+/* ---- a split that all nodes of a level share (best_splits in tree/engine.h) ----
  *
  * Its gain is the sum of rw_level_gain over the nodes, in the order of their slots, times
  * gain_scale. */

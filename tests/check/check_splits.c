@@ -1,4 +1,4 @@
-/* histograms, best_splits and best_level: histograms never leave an engine, so the splits they lead
+/* histograms and best_splits: histograms never leave an engine, so the splits they lead
  * to are compared, over many partitions of the documents. */
 #include <stdlib.h>
 #include <string.h>

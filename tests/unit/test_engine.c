@@ -60,15 +60,15 @@ ENGINE_TEST(devices)
     for (int i = 0; i < 4; i++) {
         open_engine(good[i][0], &rules);
         cr_assert(!good[i][1] || strcmp(engine->ops->name, good[i][1]) == 0);
-        cr_assert_eq(engine->batch, engine->ops->batch ? engine->ops->batch : 1);
+        cr_assert_eq(engine->batch, engine->ops->batch[0] ? engine->ops->batch[0] : 1);
     }
     struct rw_engine_rules large = rules;
     large.leaves = RW_LARGE_TREE;
     open_engine("cpu", &large);
-    cr_assert_gt(engine->batch, engine->ops->batch);
+    cr_assert_gt(engine->batch, engine->ops->batch[0]);
     large.leaves--;
     open_engine("cpu", &large);
-    cr_assert_eq(engine->batch, engine->ops->batch);
+    cr_assert_eq(engine->batch, engine->ops->batch[0]);
     static const char *const bad[] = {"",        "gpu",        "cp",     "cpus",
                                       "cpu:0",   "cuda:",      "cuda:x", "cuda:-1",
                                       "cuda:1x", "cuda:99999", "sim:1"};

@@ -757,7 +757,6 @@ static const struct rw_engine_ops cuda_ops = {
     .release = rw_cuda_release,
     .start_splits = rw_cuda_ask_splits,
     .best_splits = rw_cuda_best_splits,
-    .best_level = rw_cuda_best_level,
     .partition = cuda_partition,
     .start_leaf_sums = cuda_start_leaf_sums,
     .leaf_sums = cuda_leaf_sums,

@@ -203,7 +203,7 @@ struct rw_cuda {
     struct rw_cuda_search search; /* launch: the number of the last one */
     uint32_t most_searched;       /* most nodes of a search */
     struct rw_cuda_level level;   /* for symmetric trees; d_n_left follows d_best */
-    struct { /* scratch of best_level: the cells of a categorical feature, [n][stride] */
+    struct { /* scratch of rw_cuda_best_level: the cells of a categorical feature, [n][stride] */
         struct rw_cell *d_cell, *cell; /* on the device and on the host */
         uint32_t stride;               /* cells per node; 0: no categorical features */
     } level_sets;
@@ -403,7 +403,7 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
  * bin leaves the split's own set unchanged. */
 void rw_cuda_take_split(const struct rw_cuts *cuts, int32_t slot, const struct rw_cuda_found *found,
                         const struct rw_code_set *set, struct rw_split *split);
-/* Allocate the memory of best_level on the device and on the host, for symmetric trees
+/* Allocate the memory of rw_cuda_best_level on the device and on the host, for symmetric trees
  * (engine_cuda_level.c). */
 int rw_cuda_level_allocate(struct rw_cuda *cuda);
 int rw_cuda_level_allocate_host(struct rw_cuda *cuda);

@@ -910,6 +910,8 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, s
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     uint32_t some;
+    if (engine->rules.symmetric)
+        return rw_cuda_best_level(engine, slots, n, out);
     if (!has_features(cuda)) {
         for (int i = 0; i < n; i++)
             out[i] = (struct rw_split){.slot = slots[i], .column = -1};

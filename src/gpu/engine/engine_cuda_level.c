@@ -1,7 +1,7 @@
-/* Finds the split that all nodes of a level share (best_level in tree/engine.h). Kernels search all
- * features except categorical ones (split/cu_level.cu). Of these there are few, and their cells are
- * few as well, so the host reads them and searches by tree/category_split.h. Each worker searches
- * the features that it owns. */
+/* Finds the split that all nodes of a level share (best_splits in tree/engine.h). Kernels search
+ * all features except categorical ones (split/cu_level.cu). Of these there are few, and their cells
+ * are few as well, so the host reads them and searches by tree/category_split.h. Each worker
+ * searches the features that it owns. */
 #include "gpu/engine/engine_cuda.h"
 
 #include <string.h>

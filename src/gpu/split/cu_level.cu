@@ -1,4 +1,4 @@
-/* Finds the split that all nodes of a level share (best_level in tree/engine.h).
+/* Finds the split that all nodes of a level share (best_splits in tree/engine.h).
  *
  * Shapes: cells as in cu_split.cu; the best split of each feature; the result, and the documents
  * that go left in each node.

@@ -557,6 +557,8 @@ static int cpu_best_splits(struct rw_engine *engine, const int32_t *slots, int n
                            struct rw_split *out)
 {
     struct rw_cpu *cpu = rw_cpu_of(engine);
+    if (engine->rules.symmetric)
+        return rw_cpu_best_level(engine, slots, n, out);
     for (int i = 0; i < n; i++) {
         out[i] = cpu->best[slots[i]];
         cpu->run[i] = (struct rw_cpu_run){.first = cpu->idle_begin[slots[i]],
@@ -780,8 +782,7 @@ static int cpu_add_tree(struct rw_engine *engine, int set, const struct rw_tree 
 static const struct rw_engine_ops cpu_ops = {
     .name = "cpu",
     /* Batches give many threads enough work: each call waits for the slowest of them. */
-    .batch = 8, /* about 1 in 100 histograms is then not used */
-    .large_batch = 24,
+    .batch = {8, 24}, /* with 8, about 1 in 100 histograms is not used */
     .close = cpu_close,
     .load = rw_host_load,
     .set_gradients = rw_host_set_gradients,
@@ -791,7 +792,6 @@ static const struct rw_engine_ops cpu_ops = {
     .histograms = rw_cpu_histograms,
     .release = rw_cpu_release,
     .best_splits = cpu_best_splits,
-    .best_level = rw_cpu_best_level,
     .partition = cpu_partition,
     .leaf_sums = cpu_leaf_sums,
     .add_tree = cpu_add_tree,

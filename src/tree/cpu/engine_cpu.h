@@ -501,7 +501,7 @@ typedef float rw_cpu_score_fn(const struct rw_cpu_column *column, struct rw_cpu_
                               enum rw_cpu_cells kind);
 rw_cpu_score_fn rw_cpu_score_plain, rw_cpu_score_avx2, rw_cpu_score_avx512;
 
-/* The operation best_level (engine_cpu_level.c). */
+/* best_splits for symmetric trees (engine_cpu_level.c). */
 int rw_cpu_best_level(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);
 int rw_cpu_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 int rw_cpu_release(struct rw_engine *engine, const int32_t *slots, int n);

@@ -1,8 +1,8 @@
-/* Finds the split that all nodes of a level share (best_level in tree/engine.h), for the engine for
- * processors. The histograms of all nodes are kept, so the search begins when all of them exist.
- * Threads take features. For each feature, a thread adds up the gains of all candidates node by
- * node, in the order of slots, so every sum is the reference engine's. With many workers, each one
- * searches the features whose cells it has. */
+/* Finds the split that all nodes of a level share (best_splits in tree/engine.h), for the engine
+ * for processors. The histograms of all nodes are kept, so the search begins when all of them
+ * exist. Threads take features. For each feature, a thread adds up the gains of all candidates node
+ * by node, in the order of slots, so every sum is the reference engine's. With many workers, each
+ * one searches the features whose cells it has. */
 #include "tree/cpu/engine_cpu.h"
 
 struct level {

@@ -217,7 +217,7 @@ static void try_sets(const struct rw_level *level, uint32_t f, struct rw_split *
         *best = rw_host_set_split(cuts, 0, f, &found);
 }
 
-/* The operation best_level, and the search in a single node. Goes through the features in order.
+/* The search for the split of a level, or of a single node. Goes through the features in order.
  * Tests compare every split search with it. */
 static int ref_best_level(struct rw_engine *engine, const int32_t *slots, int n,
                           struct rw_split *out)
@@ -243,6 +243,8 @@ static int ref_best_level(struct rw_engine *engine, const int32_t *slots, int n,
 static int ref_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                            struct rw_split *out)
 {
+    if (engine->rules.symmetric)
+        return ref_best_level(engine, slots, n, out);
     for (int i = 0; i < n; i++)
         RW_TRY(ref_best_level(engine, &slots[i], 1, &out[i]));
     return RW_OK;
@@ -324,7 +326,6 @@ const struct rw_engine_ops rw_ref_ops = {
     .histograms = ref_histograms,
     .release = ref_release,
     .best_splits = ref_best_splits,
-    .best_level = ref_best_level,
     .partition = ref_partition,
     .leaf_sums = ref_leaf_sums,
     .add_tree = ref_add_tree,

@@ -178,15 +178,12 @@ static int sim_release(struct rw_engine *engine, const int32_t *slots, int n)
     return leave(engine, rw_ref_ops.release(engine, sim_of(engine)->lent[0].p, n));
 }
 
-/* The operations best_splits and best_level. */
 static int sim_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                            struct rw_split *out)
 {
     memset(out, POISON, (size_t)n * sizeof(*out));
     RW_TRY(enter_with(engine, slots, (size_t)n, sizeof(*slots)));
-    const int32_t *lent = sim_of(engine)->lent[0].p;
-    return leave(engine, engine->rules.symmetric ? rw_ref_ops.best_level(engine, lent, n, out)
-                                                 : rw_ref_ops.best_splits(engine, lent, n, out));
+    return leave(engine, rw_ref_ops.best_splits(engine, sim_of(engine)->lent[0].p, n, out));
 }
 
 static int sim_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
@@ -258,7 +255,6 @@ static const struct rw_engine_ops sim_ops = {
     .histograms = sim_histograms,
     .release = sim_release,
     .best_splits = sim_best_splits,
-    .best_level = sim_best_splits,
     .partition = sim_partition,
     .leaf_sums = sim_leaf_sums,
     .add_tree = sim_add_tree,
