@@ -63,7 +63,7 @@ static int train(struct selecting *s, struct rw_model **out)
 {
     const struct rw_train_hooks hooks = {.user = s, .on_round = on_round};
     const int counts = rw_stage_begin(s->ctx, "training", (uint64_t)s->params->rounds, 0);
-    const int status = rw_resident_train(&s->resident, s->ctx, s->params, &hooks, out);
+    const int status = rw_resident_train(&s->resident, s->ctx, s->params, &hooks, NULL, out);
     rw_stage_end(s->ctx, counts);
     return status;
 }

@@ -10,9 +10,10 @@
  * measures them on the other half. Decisions for a half use no value of the other half, so that the
  * estimate is honest.
  *
- * A rung trains from the start. Training again costs half as much as all rungs together, and a
- * trial needs no state between rungs. Trials of a rung on small data run in parallel, as folds of a
- * cross-validation do. They are independent, so the number of threads does not matter. */
+ * A trial that stays keeps its curve and its unfinished trainings. The next rung continues them
+ * (rw_train_further), which gives the values of a training from the start. Trials of a rung on
+ * small data run in parallel, as folds of a cross-validation do. They are independent, so the
+ * number of threads does not matter. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,25 @@ enum {
 /* Length of the rungs before the last, in units of what trial 0 needed. */
 static const double rung_length[N_RUNGS - 1] = {1.0 / 3.0, 1.0};
 
+/* The values of a trial after each round, and the trainings that have them. */
+struct curve {
+    const struct tuning *t;       /* NULL: no training yet, and all members are zero */
+    struct rw_checkpoint *paused; /* [n_parts] unfinished trainings; owned, as are all arrays */
+    int *ended;                   /* [n_parts] their rounds */
+    int n_rounds;                 /* the most rounds of a part */
+    int length;                   /* most rounds of a training */
+    float *value;                 /* [n_rounds][n] */
+    double *mean;                 /* [n_rounds][N_SUBSETS] */
+    double *own;                  /* [queries of all parts] those of the current training */
+    size_t value_room, mean_room;
+    /* ---- of the current training ---- */
+
+    struct rw_ctx *ctx; /* borrowed */
+    const struct part *part;
+    int round; /* its rounds so far */
+    int status;
+};
+
 struct trial {
     struct rw_tune_trial out;
     struct rw_params *params; /* for the final training; owned, as is `used` */
@@ -44,6 +64,7 @@ struct trial {
     int rounds[N_SUBSETS]; /* best number of rounds */
     double mean[N_SUBSETS];
     float *value[N_SUBSETS]; /* [n] values of all queries after these rounds */
+    struct curve curve;      /* of a trial that may continue */
     int is_refused;          /* 1: its parameters contradict each other */
     int status;              /* of the last training */
     char failure[512];
@@ -86,25 +107,16 @@ struct tuning {
 
 /* ---- the curve of a trial ---- */
 
-struct curve {
-    const struct tuning *t;
-    struct rw_ctx *ctx;
-    const struct part *part; /* of the current training */
-    int round;               /* its rounds so far */
-    int n_rounds;            /* the most rounds of a part */
-    int length;              /* most rounds of a training */
-    float *value;            /* [n_rounds][n] */
-    double *mean;            /* [n_rounds][N_SUBSETS] */
-    double *own;             /* [queries of all parts] those of the current training */
-    size_t value_room, mean_room;
-    int status;
-};
-
 static void curve_release(struct curve *c)
 {
+    for (int p = 0; c->paused && p < c->t->n_parts; p++)
+        rw_checkpoint_release(&c->paused[p]);
+    rw_mem_free(c->paused);
+    rw_mem_free(c->ended);
     rw_mem_free(c->value);
     rw_mem_free(c->mean);
     rw_mem_free(c->own);
+    *c = (struct curve){0};
 }
 
 static void measure_round(struct curve *c, int round)
@@ -187,11 +199,12 @@ static int on_round(void *user, const struct rw_round *round)
     return is_over_for_all(c);
 }
 
-/* Trains one part for c->length rounds. */
-static int train_part(struct curve *c, const struct part *part, const struct trial *trial)
+/* Continues the training of part p up to round c->length. */
+static int train_part(struct curve *c, int p, const struct trial *trial)
 {
     const struct rw_train_hooks hooks = {.user = c, .metric = take_values, .on_round = on_round};
-    struct rw_model *model RW_SCOPED(rw_model_free) = NULL;
+    const struct part *part = &c->t->part[p];
+    struct rw_model *none;
     struct rw_params params = *trial->used; /* texts are borrowed */
     params.rounds = c->length;
     params.early_stop = 0;
@@ -199,31 +212,32 @@ static int train_part(struct curve *c, const struct part *part, const struct tri
     params.threads = 0; /* parallel trials share the threads */
     params.is_set[RW_AT_PARAM_threads] = 0;
     c->part = part;
-    c->round = 0;
+    c->round = c->ended[p];
     c->status = RW_OK;
     c->ctx->valid_is_train = 0;
-    const int status = rw_resident_train(&part->resident, c->ctx, &params, &hooks, &model);
+    const int status =
+        rw_resident_train(&part->resident, c->ctx, &params, &hooks, &c->paused[p], &none);
+    c->ended[p] = c->round;
     if (status < 0 && c->status >= 0 && c->t->valid && c->ctx->valid_is_train)
         return rw_fail(c->ctx, RW_ERR_DATA,
                        "the validation set is the training set: tuning needs other queries");
     return c->status < 0 ? c->status : status;
 }
 
-/* Trains all parts. A part that ended early, because its trees could not split, keeps its last
- * values. */
+/* Continues the training of all parts up to round c->length, unless it is over. A part that ended
+ * early, because its trees could not split, keeps its last values. */
 static int train_parts(struct curve *c, const struct trial *trial)
 {
     const struct tuning *t = c->t;
-    int ended[RW_MAX_TUNE_FOLDS];
-    c->n_rounds = 0;
+    if (c->n_rounds > 0 && (c->n_rounds >= c->length || is_over_for_all(c)))
+        return RW_OK;
     for (int p = 0; p < t->n_parts; p++) {
-        RW_TRY(train_part(c, &t->part[p], trial));
-        ended[p] = c->round;
+        RW_TRY(train_part(c, p, trial));
         c->n_rounds = c->round > c->n_rounds ? c->round : c->n_rounds;
     }
     for (int p = 0; p < t->n_parts; p++) {
         const struct part *part = &t->part[p];
-        for (int r = ended[p]; r < c->n_rounds; r++) {
+        for (int r = c->ended[p]; r < c->n_rounds; r++) {
             for (uint32_t q = 0; q < part->resident.valid.n_queries; q++) {
                 float *row = c->value + (size_t)r * t->n;
                 if (part->slot[q] != UINT32_MAX)
@@ -252,8 +266,8 @@ static int rounds_of(const struct tuning *t, const struct trial *trial, int rung
     return (int)(rounds < least ? least : rounds > most ? most : rounds);
 }
 
-/* Returns the rounds to begin a whole training with. With several parts it is trained again with
- * more rounds, until it is over for all parts together. */
+/* Returns the rounds to begin a whole training with. With several parts it continues from there,
+ * until it is over for all parts together. */
 static int first_length(const struct tuning *t, const struct trial *trial)
 {
     const int most = trial->used->rounds, patience = t->params->early_stop;
@@ -269,17 +283,23 @@ static int first_length(const struct tuning *t, const struct trial *trial)
 
 static int train_trial(const struct tuning *t, struct rw_ctx *ctx, struct trial *trial, int rung)
 {
-    struct curve curve RW_RELEASED(curve_release) = {.t = t, .ctx = ctx};
-    struct curve *c = &curve;
+    struct curve *c = &trial->curve;
     const int most = trial->used->rounds, is_last = rung == N_RUNGS - 1;
     int limit[N_SUBSETS], is_over;
-    RW_TRY(RW_NEW(ctx, c->own, t->measured->n_queries));
+    if (!c->t) {
+        c->t = t;
+        RW_TRY(RW_NEW(ctx, c->paused, (size_t)t->n_parts));
+        RW_TRY(RW_NEW(ctx, c->ended, (size_t)t->n_parts));
+        RW_TRY(RW_NEW(ctx, c->own, t->measured->n_queries));
+    }
+    c->ctx = ctx;
+    c->length = is_last ? first_length(t, trial) : c->n_rounds;
     for (int s = 0; s < N_SUBSETS; s++) {
         limit[s] = rounds_of(t, trial, rung, s);
-        if (trial->is_alive[s] && limit[s] > c->length)
+        if (!is_last && trial->is_alive[s] && limit[s] > c->length)
             c->length = limit[s];
     }
-    c->length = is_last ? first_length(t, trial) : c->length;
+    c->length = c->length > c->n_rounds ? c->length : c->n_rounds;
     RW_TRY(train_parts(c, trial));
     while (is_last && c->length < most && c->n_rounds == c->length && !is_over_for_all(c)) {
         c->length = c->length < most / 2 ? 2 * c->length : most;
@@ -315,6 +335,8 @@ static int run_trial(void *user, struct rw_ctx *ctx, int i)
     trial->status = train_trial(rung->t, ctx, trial, rung->number);
     if (trial->status < 0)
         snprintf(trial->failure, sizeof(trial->failure), "%s", rw_last_error(ctx));
+    if (trial->status < 0 || rung->number == N_RUNGS - 1)
+        curve_release(&trial->curve);
     return trial->status == RW_ERR_INTERRUPTED ? trial->status : RW_OK;
 }
 
@@ -344,7 +366,8 @@ static int ranks_before(const struct trial *a, const struct trial *b, int s)
     return by > 0.0 || (by == 0.0 && a->out.number < b->out.number);
 }
 
-/* Keeps the best third of the living trials of each subset, rounded up. */
+/* Keeps the best third of the living trials of each subset, rounded up. Frees the curves of the
+ * others. */
 static void halve(struct trial *const *trial, int n)
 {
     uint8_t stays[BRACKET][N_SUBSETS] = {0};
@@ -359,8 +382,11 @@ static void halve(struct trial *const *trial, int n)
             stays[i][s] = trial[i]->is_alive[s] && n_before * KEPT_PART < n_alive;
         }
     }
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         memcpy(trial[i]->is_alive, stays[i], N_SUBSETS);
+        if (!memchr(stays[i], 1, N_SUBSETS))
+            curve_release(&trial[i]->curve);
+    }
 }
 
 /* Completes the caller's view of the trials, and reports those that are alive for all queries. The
@@ -463,6 +489,8 @@ static int search(struct tuning *t)
         const int left = most - tuned->n_trials, n = left < BRACKET ? left : BRACKET;
         const int is_late = t->end_ms > 0.0 && rw_clock_ms() >= t->end_ms;
         const int status = is_late ? OUT_OF_TIME : run_bracket(t, n);
+        for (int i = tuned->n_trials; i < t->made->n_trials; i++)
+            curve_release(&t->made->trial[i]->curve); /* of an unfinished bracket */
         tuned->is_interrupted = status == RW_ERR_INTERRUPTED;
         if (status == OUT_OF_TIME || tuned->is_interrupted)
             break;
@@ -550,7 +578,8 @@ static int train_final(struct tuning *t)
     t->ctx->log = t->log;
     if (!t->valid)
         return rw_train(t->ctx, tuned->params, t->train, NULL, 0, NULL, &tuned->model);
-    return rw_resident_train(&t->part[0].resident, t->ctx, tuned->params, NULL, &tuned->model);
+    return rw_resident_train(&t->part[0].resident, t->ctx, tuned->params, NULL, NULL,
+                             &tuned->model);
 }
 
 static int finish(struct tuning *t)

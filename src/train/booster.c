@@ -49,9 +49,10 @@ struct booster {
     struct rw_feature_rules features; /* owned */
     struct rw_eval_sets eval_sets;
     struct rw_grow_rules grow_rules;
-    struct rw_bags bags;         /* their engines; owned */
-    struct bag *bag;             /* [bags.n] */
-    const struct rw_model *init; /* the model to continue from, or NULL */
+    struct rw_bags bags;          /* their engines; owned */
+    struct bag *bag;              /* [bags.n] */
+    const struct rw_model *init;  /* the model to continue from, or NULL */
+    struct rw_checkpoint *paused; /* as in rw_train_further, or NULL */
     struct rw_model *model;
     size_t tree_room;
     struct rw_checkpointer checkpointer;
@@ -332,6 +333,8 @@ static int prepare_checkpoints(struct booster *b)
     if (b->hooks && b->hooks->checkpoints)
         RW_TRY(rw_params_check_not_input(b->ctx, b->params, b->hooks->checkpoints->path));
     RW_TRY(rw_checkpointer_init(c, b->ctx, b->hooks));
+    if (b->paused)
+        c->resumed = *b->paused, *b->paused = (struct rw_checkpoint){0};
     RW_TRY(describe(b));
     if (!c->how)
         return RW_OK;
@@ -811,8 +814,8 @@ static void booster_release(struct booster *b)
 }
 
 /* Keeps the trees up to the best round, or all without early stopping, and drops empty trees at the
- * end. The trees of the model that training continues from always stay. RW_ERR_DATA: this training
- * made no tree with a split. */
+ * end. The trees of the model that training continues from always stay. A training that pauses
+ * keeps the model as it is. RW_ERR_DATA: this training made no tree with a split. */
 static int finish_model(struct booster *b)
 {
     struct rw_model *model = b->model;
@@ -827,6 +830,13 @@ static int finish_model(struct booster *b)
     if (b->run.no_split[0])
         rw_log(b->ctx, RW_LOG_WARNING, "training stopped after %d rounds: %s", b->run.round,
                b->run.no_split);
+    if (b->paused) {
+        model->best_round = b->eval_sets.best_round;
+        b->paused->model = RW_TAKE(b->model);
+        return b->bag->gradients ? rw_gradients_print(b->ctx, b->bag->gradients,
+                                                      (uint32_t)b->run.round, &b->paused->state)
+                                 : RW_OK;
+    }
     const int stops = b->params->early_stop > 0 && b->eval_sets.best_round > 0;
     cut_model(model, &b->run, stops ? rw_stop_rule_kept(&b->eval_sets) : 0, b->bags.n);
     model->is_interrupted = b->run.is_interrupted;
@@ -897,16 +907,23 @@ static int train(struct booster *b, const struct rw_params *params,
     return rw_comm_agree(b->ctx, finish_model(b));
 }
 
-int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
-                const struct rw_training *training, struct rw_model **out)
+int rw_train_further(struct rw_ctx *ctx, const struct rw_params *params,
+                     const struct rw_training *training, struct rw_checkpoint *paused,
+                     struct rw_model **out)
 {
     RW_DEFAULT_FPENV;
     struct booster b RW_RELEASED(booster_release) = {
-        .ctx = ctx, .hooks = training->hooks, .init = training->init};
+        .ctx = ctx, .hooks = training->hooks, .init = training->init, .paused = paused};
     *out = NULL;
     RW_TRY(rw_comm_give_up(ctx, train(&b, params, training)));
     *out = RW_TAKE(b.model);
     return RW_OK;
+}
+
+int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
+                const struct rw_training *training, struct rw_model **out)
+{
+    return rw_train_further(ctx, params, training, NULL, out);
 }
 
 int rw_train(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_dataset *train,

@@ -527,7 +527,7 @@ int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engin
 
 static void log_resumed(const struct rw_checkpointer *c, const struct rw_eval_sets *eval)
 {
-    if (!c->how->on_resume)
+    if (!c->how || !c->how->on_resume)
         return;
     const struct rw_resumed resumed = {.path = c->how->resume,
                                        .round = c->last_round,
@@ -579,7 +579,7 @@ int rw_checkpointer_restore(struct rw_checkpointer *c, const struct rw_bags *bag
 int rw_checkpointer_take_state(struct rw_checkpointer *c, struct rw_gradients *gradients)
 {
     c->gradients = gradients;
-    if (!rw_checkpointer_resumes(c))
+    if (!rw_checkpointer_resumes(c) || !c->resumed.state)
         return RW_OK;
     const int status = rw_gradients_read(gradients, 0, "the objective's state", c->resumed.state,
                                          strlen(c->resumed.state));

@@ -381,6 +381,7 @@ int rw_model_size_init(struct rw_ctx *ctx, struct rw_model_size *size, const str
 /* Returns the bound with one more round, whose tree has n_leaves leaves. */
 uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves);
 
+struct rw_checkpoint;
 /* A training set and a validation set whose codes are made once and serve several trainings,
  * each with its own choice of features. Features that a training leaves out cost no time. */
 struct rw_resident {
@@ -394,10 +395,10 @@ struct rw_resident {
  * because it cannot read these codes. With categorical features, each training bins both sets. */
 int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_params *params,
                      const struct rw_binned *train, const struct rw_dataset *valid);
-/* Trains on the pair, like rw_train_on. hooks: NULL if not needed. */
+/* Trains on the pair, like rw_train_further. hooks, paused: NULL if not needed. */
 int rw_resident_train(const struct rw_resident *r, struct rw_ctx *ctx,
                       const struct rw_params *params, const struct rw_train_hooks *hooks,
-                      struct rw_model **out);
+                      struct rw_checkpoint *paused, struct rw_model **out);
 void rw_resident_release(struct rw_resident *r);
 
 /* ---- bags (bags.c) ---- */
@@ -471,6 +472,13 @@ struct rw_checkpoint {
     struct rw_model *model; /* all rounds so far, each with a tree for each bag */
 };
 void rw_checkpoint_release(struct rw_checkpoint *checkpoint); /* of one that was read, or zeroed */
+/* Trains like rw_train_on. With `paused`, it keeps the unfinished training there, and *out is NULL.
+ * If *paused already has a model, training continues it. Data, hooks and parameters must be the
+ * same, except for more `rounds`. The caller releases *paused, which is lost after a failure.
+ * paused: may be NULL. */
+int rw_train_further(struct rw_ctx *ctx, const struct rw_params *params,
+                     const struct rw_training *training, struct rw_checkpoint *paused,
+                     struct rw_model **out);
 
 /* Reads a checkpoint. RW_ERR_FORMAT: the file is not a checkpoint, is truncated or damaged, or
  * has another version. */

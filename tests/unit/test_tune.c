@@ -81,10 +81,10 @@ static void fill_values(struct plain *trial, struct rw_params *own, const struct
     set(own, "ties", "mean");
     cr_assert_eq(rw_train(scratch_ctx, own, on, NULL, 0, NULL, &model), RW_OK, "%s",
                  rw_last_error(scratch_ctx));
-    const int n_trees = rw_model_n_trees(model);
+    const int n_trees = rw_model_n_trees(model), n_bags = atoi(rw_params_get(own, "bags"));
     for (int r = 0; r < ROUNDS; r++) {
         struct rw_eval *eval;
-        const int n = r + 1 < n_trees ? r + 1 : n_trees;
+        const int n = (r + 1) * n_bags < n_trees ? (r + 1) * n_bags : n_trees;
         cr_assert_eq(rw_predict(scratch_ctx, model, by, n, scores), RW_OK);
         cr_assert_eq(rw_evaluate(scratch_ctx, rw_params_eval(own), by, scores, &eval), RW_OK);
         for (uint32_t q = 0; q < by->n_queries; q++)
@@ -347,6 +347,33 @@ Test(tune, replaces_parameters_that_are_worse)
         cr_assert_gt(tuned->estimate.difference, 0);
         rw_free(tuned);
     }
+}
+
+/* Rungs continue the trainings of earlier ones, with the state of the objective and all bags. */
+Test(tune, continues_trainings_with_biases_and_bags)
+{
+    how.space = "leaves 3 9 log\nrate 0.05 0.4 log\ntruncation 3|9|none\n";
+    cr_assert_eq(
+        rw_mem_new(scratch_ctx, (void **)&train->position, train->n_docs, sizeof(*train->position)),
+        RW_OK);
+    for (uint32_t i = 0; i < train->n_docs; i++)
+        train->position[i] = (uint16_t)(i % LENGTH);
+    set(params, "debias", "additive");
+    struct rw_tuned *tuned = tuned_by(valid);
+    expect_plain(tuned, NULL);
+    rw_free(tuned);
+    set(params, "debias", "off");
+    rw_mem_free(train->position);
+    train->position = NULL;
+    set(params, "bags", "2");
+    set(params, "sample-queries", "0.5");
+    tuned = tuned_by(valid);
+    for (int i = 0; i < tuned->n_trials; i++)
+        train_plain(&plain[i], tuned, &tuned->trials[i], NULL);
+    cr_assert_eq(search_plain(0, tuned->n_trials), tuned->chosen);
+    for (int i = 0; i < tuned->n_trials; i++)
+        cr_assert_eq(tuned->trials[i].mean, plain[i].mean, "trial %d", i);
+    rw_free(tuned);
 }
 
 static void expect_same(const struct rw_tuned *a, const struct rw_tuned *b)
