@@ -81,18 +81,25 @@ int rw_bags_share_scores(const struct rw_bags *bags, struct rw_ctx *ctx)
 
 int rw_bags_plan(const struct rw_bags *bags, const struct rw_plan_data *data, struct rw_plan *out)
 {
+    struct rw_ctx *ctx = bags->engine[0]->ctx;
     struct rw_plan_data alone = *data;
     struct rw_plan one;
     const uint64_t more = (uint64_t)bags->n - 1;
+    uint64_t shared = 0;
     alone.n_sets = 1;
     RW_TRY(rw_engine_plan(bags->engine[0], data, out));
     if (more == 0)
         return RW_OK;
     out->free_bytes *= (uint64_t)bags->n; /* each bag may use its share of it */
     RW_TRY(rw_engine_plan(bags->engine[0], &alone, &one));
-    for (int i = 0; i < one.n_parts; i++)
-        rw_plan_add(out, one.part[i].name, more * one.part[i].bytes);
-    out->most_bytes += out->most_bytes ? more * one.bytes : 0;
+    for (int i = 0; i < one.n_parts; i++) {
+        const int is_shared = out->on_gpu && !out->far_bytes && rw_n_workers(ctx) == 1 &&
+                              strcmp(one.part[i].name, "codes") == 0;
+        shared += is_shared ? more * one.part[i].bytes : 0;
+        rw_plan_add(out, one.part[i].name, is_shared ? 0 : more * one.part[i].bytes);
+    }
+    out->free_bytes -= shared; /* counted in the share of the first bag */
+    out->most_bytes += out->most_bytes ? more * one.bytes - shared : 0;
     out->far_bytes += more * one.far_bytes;
     out->tree_ms += (double)more * one.tree_ms;
     for (int i = 0; i < 3; i++) {

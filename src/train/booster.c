@@ -50,6 +50,7 @@ struct booster {
     struct rw_eval_sets eval_sets;
     struct rw_grow_rules grow_rules;
     struct rw_bags bags;          /* their engines; owned */
+    struct rw_engine_cache cache; /* shared by the bags, unless the training set has one */
     struct bag *bag;              /* [bags.n] */
     const struct rw_model *init;  /* the model to continue from, or NULL */
     struct rw_checkpoint *paused; /* as in rw_train_further, or NULL */
@@ -216,9 +217,10 @@ static int open_other_engines(struct booster *b)
 static int load_sets(struct booster *b)
 {
     struct rw_engine *const *engine = b->bags.engine;
-    engine[0]->cache = b->in.train.cache;
-    for (int k = 0; k < b->bags.n; k++)
+    for (int k = 0; k < b->bags.n; k++) {
+        engine[k]->cache = b->in.train.cache || b->bags.n == 1 ? b->in.train.cache : &b->cache;
         RW_TRY(rw_engine_load(engine[k], 0, b->in.set[0], b->in.train.bins, b->gain));
+    }
     for (int set = 1; set < b->in.n_sets; set++)
         RW_TRY(rw_engine_load(engine[0], set, b->in.set[set], b->in.set[set]->codes.bins, NULL));
     for (int set = 0; set < b->in.n_sets; set++) {
@@ -803,6 +805,8 @@ static void booster_release(struct booster *b)
     rw_arena_free(&b->features.arena);
     rw_eval_sets_release(&b->eval_sets);
     rw_bags_close(&b->bags);
+    if (b->cache.free)
+        b->cache.free(&b->cache.data);
     for (int k = 0; k < b->bags.n; k++) {
         rw_free(b->bag[k].grower);
         rw_gradients_free(b->bag[k].gradients);

@@ -1,6 +1,7 @@
 /* check_code_cache
  *
- * Tests the cache of codes on the GPU between trainings on one binned set (rw_binned). Each
+ * Tests the cache of codes on the GPU between trainings on one binned set (rw_binned), and between
+ * the bags of one training. Each
  * model must be identical to that of a training on the values, whether its codes were cached or
  * not. Freeing the set must return its device memory, and unused codes must be evicted when
  * memory is short. The linker's --wrap counts allocations. Needs a GPU that no other program
@@ -264,6 +265,35 @@ static void stage_threads(struct check *check)
     rw_binned_free(binned);
 }
 
+/* The bags of a training share its codes, with and without a cache, and free them. */
+static void stage_bags(struct check *check)
+{
+    enum { N_BAGS = 3 };
+    static const char *const sets[][2] = {{"bags", "1"}, {"bags", "3"}};
+    struct model one, many, cached;
+    struct rw_binned *binned;
+    if (make_binned(check, "cuda:0", &binned) < 0)
+        return;
+    const size_t before = free_bytes();
+    see(check, train(check->ctx, NULL, check->dataset, sets[0], &one) >= 0, "one bag",
+        rw_last_error(check->ctx));
+    see(check, train(check->ctx, NULL, check->dataset, sets[1], &many) >= 0, "bags",
+        rw_last_error(check->ctx));
+    see(check, free_bytes() >= before, "bags", "the codes were not freed");
+    see(check, train(check->ctx, binned, NULL, sets[1], &cached) >= 0, "bags with a cache",
+        rw_last_error(check->ctx));
+    see(check, are_equal(&many, &cached), "bags with a cache", "another model");
+    char text[128];
+    snprintf(text, sizeof(text), "%llu bytes of device memory were asked for, %llu by one bag",
+             (unsigned long long)many.asked, (unsigned long long)one.asked);
+    see(check, many.asked + (N_BAGS - 1) * (uint64_t)CODE_BYTES <= N_BAGS * one.asked, "bags",
+        text);
+    rw_free(one.text);
+    rw_free(many.text);
+    rw_free(cached.text);
+    rw_binned_free(binned);
+}
+
 /* Takes all memory of the device but so much. Returns the number of chunks. */
 static int fill(void **chunk, int most, size_t but)
 {
@@ -349,6 +379,7 @@ int main(void)
     if (!check.failed) {
         stage_variants(&check, "cuda:0");
         stage_variants(&check, "cpu");
+        stage_bags(&check);
         stage_threads(&check);
         stage_full(&check);
     }

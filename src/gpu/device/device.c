@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "binning/bins.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/device/tuning.h"
 
@@ -453,30 +454,38 @@ int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathe
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct rw_device_cache *cached;
 
-/* Removes an entry from the list and frees it. The caller holds the mutex. */
+/* Removes an entry from the list, if it is there, and frees it. The caller holds the mutex. */
 static void drop_entry(struct rw_device_cache *entry)
 {
-    struct rw_device_cache **at = &cached;
-    while (*at != entry)
-        at = &(*at)->next;
-    *at = entry->next;
-    *entry->owner = NULL;
+    if (entry->owner) {
+        struct rw_device_cache **at = &cached;
+        while (*at != entry)
+            at = &(*at)->next;
+        *at = entry->next;
+        *entry->owner = NULL;
+    }
     entry->free(entry);
 }
 
-void rw_device_cache_leave(struct rw_device_cache *entry, void **owner)
+void rw_device_cache_add(struct rw_device_cache *entry, struct rw_engine_cache *owner)
 {
     pthread_mutex_lock(&mutex);
-    if (entry->owner) {
-        entry->n_users--;
-    } else if (*owner) {
-        entry->free(entry);
-    } else {
-        entry->owner = owner;
+    entry->n_users = 1;
+    if (owner && !owner->data) {
+        owner->free = rw_device_cache_drop;
+        owner->data = entry;
+        entry->owner = &owner->data;
         entry->next = cached;
         cached = entry;
-        *owner = entry;
     }
+    pthread_mutex_unlock(&mutex);
+}
+
+void rw_device_cache_leave(struct rw_device_cache *entry)
+{
+    pthread_mutex_lock(&mutex);
+    if (--entry->n_users == 0 && (!entry->owner || entry->is_brief))
+        drop_entry(entry);
     pthread_mutex_unlock(&mutex);
 }
 

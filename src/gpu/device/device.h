@@ -166,20 +166,23 @@ int rw_has_gpu_code(const char *archs, int major, int minor);
  * struct rw_device_cache. It belongs to one pointer elsewhere, its owner, which has its address.
  * Unused entries are freed as soon as an allocation finds too little memory (rw_device_alloc). Any
  * thread may call these functions. */
-/* The common part of entries, their first member. The memory of an entry never changes while the
- * entry is in the cache. */
+/* The common part of entries, their first member. */
 struct rw_device_cache {
     struct rw_device_cache *next;
     /* The address of the owner's pointer to the entry, which is set to NULL when the entry is
-     * freed. */
+     * freed. NULL: the entry is not in the cache. */
     void **owner;
     int device, n_users; /* the device's number; trainings that use the entry now */
+    int is_brief;        /* 1: the last user frees the entry */
     void (*free)(struct rw_device_cache *entry);
 };
 
-/* Puts back an entry that was taken, or gives a new one to `owner`, a pointer that must exist
- * longer than the entry. If *owner has a different entry, the new one is freed. */
-void rw_device_cache_leave(struct rw_device_cache *entry, void **owner);
+struct rw_engine_cache;
+/* Gives a new entry with one user to `owner`, which must exist longer than the entry. If the owner
+ * is NULL or has an entry already, the new one is not in the cache, and its last user frees it. */
+void rw_device_cache_add(struct rw_device_cache *entry, struct rw_engine_cache *owner);
+/* Ends the use of an entry that was added or taken. */
+void rw_device_cache_leave(struct rw_device_cache *entry);
 /* Takes the owner's entry if `serves` accepts it; the entry is then not freed until it is put back.
  * Otherwise returns NULL, and frees the owner's entry, if there is one and it is unused. */
 struct rw_device_cache *rw_device_cache_take(void **owner,

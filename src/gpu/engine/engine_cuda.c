@@ -601,117 +601,6 @@ static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t
     return rw_transfer_read(cuda->device, lambda_q, cuda->quantise.d_lambda_q, 4 * n);
 }
 
-/* ---- codes that outlive the engine ----
- *
- * The next training on the same set finds its codes on the device, and neither bins nor sends them
- * again. It can use them only if it would make the same codes. */
-
-/* Returns 1 if a training with this min_docs leaves out the same features as the training that made
- * the codes. A higher min_docs leaves out more of them. */
-static int splits_the_same(const struct rw_cuda_codes *codes, uint32_t min_docs)
-{
-    const struct rw_cuts *cuts = codes->cuts;
-    uint32_t n_columns = 0;
-    if (min_docs < codes->rule.min_docs && cuts->n_few > 0)
-        return 0;
-    for (int g = 0; g < codes->n_groups; g++) {
-        const struct rw_hist_matrix *matrix = codes->matrix[g];
-        for (uint32_t f = 0; f < matrix->n_features; f++, n_columns++) {
-            uint32_t count[RW_MAX_CODES];
-            const uint64_t *of = codes->counts[g] + (size_t)f * matrix->n_bins;
-            const uint32_t column = codes->column[g][f], n_bins = rw_cuts_n_bins(cuts, column);
-            for (uint32_t code = 0; code < rw_cuts_n_codes(cuts, column); code++)
-                count[code] = (uint32_t)of[code];
-            if (!rw_cuts_can_split(count, n_bins, cuts->has_missing[column] ? count[n_bins] : 0,
-                                   min_docs))
-                return 0;
-        }
-    }
-    return n_columns == cuts->n_features;
-}
-
-/* Returns 1 if this training (user) would make the same codes. */
-static int serves(const struct rw_device_cache *entry, const void *user)
-{
-    const struct rw_cuda_codes *codes = (const struct rw_cuda_codes *)entry;
-    const struct rw_cuda *cuda = user;
-    const struct rw_cut_rule *rule = &cuda->host.base.rules.cut;
-    const int ignores_the_same = codes->ignore && rule->ignore
-                                     ? memcmp(codes->ignore, rule->ignore, RW_FEATURE_IDS) == 0
-                                     : !codes->ignore && !rule->ignore;
-    return entry->device == cuda->device->number && codes->rule.bins == rule->bins &&
-           codes->rule.absent_missing == rule->absent_missing && ignores_the_same &&
-           splits_the_same(codes, rule->min_docs);
-}
-
-/* Returns the address of the cache's pointer that may own the codes; NULL: they must not be cached.
- * A forced method may need columns of codes that no other training needs. If the user limits the
- * memory, it should not stay in use. Codes that are not all on the device cannot be reused. Nor can
- * those of categories, since each training numbers its own. */
-static void **owner_of(const struct rw_cuda *cuda)
-{
-    struct rw_engine_cache *cache = cuda->host.base.cache;
-    const struct rw_engine_rules *rules = &cuda->host.base.rules;
-    return cache && !rules->hist && !rules->device_bytes && !rules->cut.categories &&
-                   !cuda->place.is_far
-               ? &cache->data
-               : NULL;
-}
-
-void rw_cuda_take_codes(struct rw_cuda *cuda)
-{
-    void **owner = owner_of(cuda);
-    if (owner)
-        cuda->taken = (struct rw_cuda_codes *)rw_device_cache_take(owner, serves, cuda);
-}
-
-static void free_codes(struct rw_device_cache *entry)
-{
-    struct rw_cuda_codes *codes = (struct rw_cuda_codes *)entry;
-    for (int g = 0; g < codes->n_groups; g++)
-        rw_hist_matrix_free(codes->matrix[g]);
-    rw_cuts_free(codes->cuts);
-    rw_arena_free(&codes->arena);
-    rw_mem_free(codes);
-}
-
-/* Returns the codes to be cached, which the engine then no longer owns. NULL: the engine keeps
- * them. */
-static struct rw_cuda_codes *detach_codes(struct rw_cuda *cuda)
-{
-    struct rw_ctx *ctx = cuda->host.base.ctx;
-    const struct rw_cut_rule *rule = &cuda->host.base.rules.cut;
-    struct rw_cuda_codes *codes;
-    uint8_t *ignore = NULL;
-    if (cuda->taken)
-        return cuda->taken;
-    /* If it is not settled, loading failed, or there still are columns that no chosen method
-     * reads. */
-    if (!owner_of(cuda) || !cuda->is_settled ||
-        (rule->ignore && RW_ARENA_NEW(ctx, &cuda->codes_arena, ignore, RW_FEATURE_IDS) < 0) ||
-        RW_NEW(ctx, codes, 1) < 0)
-        return NULL;
-    if (ignore)
-        memcpy(ignore, rule->ignore, RW_FEATURE_IDS);
-    *codes = (struct rw_cuda_codes){.entry = {.device = cuda->device->number, .free = free_codes},
-                                    .rule = *rule,
-                                    .ignore = ignore,
-                                    .cuts = cuda->host.set[0].bins->cuts,
-                                    .n_groups = cuda->n_groups,
-                                    .arena = cuda->codes_arena};
-    codes->rule.ignore = NULL;
-    cuda->codes_arena = (struct rw_arena){NULL};
-    cuda->host.set[0].bins->owns_cuts = 0;
-    for (int g = 0; g < cuda->n_groups; g++) {
-        codes->matrix[g] = cuda->set[0].matrix[g];
-        codes->matrix[g]->d_row = NULL;
-        codes->counts[g] = cuda->counts[g];
-        codes->column[g] = cuda->group[g].column;
-        cuda->set[0].matrix[g] = NULL;
-    }
-    return codes;
-}
-
 /* ---- the engine ---- */
 
 static int cuda_alloc(struct rw_engine *engine, void **out, size_t bytes)
@@ -732,15 +621,14 @@ static void cuda_close(struct rw_engine *engine)
     rw_cuda_workers_part(cuda); /* after a failure, the device may be waiting for other workers */
     if (cuda->device)
         RW_CU_MAY_FAIL(cudaStreamSynchronize(cuda->device->stream));
-    struct rw_cuda_codes *codes = detach_codes(cuda);
-    struct rw_engine_cache *cache = engine->cache;
+    for (int g = 0; g < cuda->n_groups && cuda->codes && !cuda->is_settled; g++) {
+        if (cuda->set[0].matrix[g] && cuda->set[0].matrix[g]->d_column)
+            rw_cuda_codes_drop_columns(cuda->codes, g);
+    }
     rw_cuda_unload(cuda);
     rw_host_release(&cuda->host);
     rw_device_close(cuda->device);
-    if (codes) {
-        cache->free = rw_device_cache_drop;
-        rw_device_cache_leave(&codes->entry, &cache->data);
-    }
+    rw_cuda_codes_leave(cuda);
     rw_mem_free(cuda);
 }
 

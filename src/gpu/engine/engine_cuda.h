@@ -95,16 +95,18 @@ struct rw_cuda_stage {
     size_t bytes, used;
 };
 
-/* The codes of a training set, cached for the next training on it. They never change. */
+/* The codes of a training set, shared by engines (engine_cuda_codes.c). */
 struct rw_cuda_codes {
     struct rw_device_cache entry;
-    struct rw_cut_rule rule;
-    struct rw_cuts *cuts; /* owned */
-    /* Memory of the fields below, except the matrices. */
+    struct rw_cut_rule rule;           /* `ignore` is a copy; `categories` is only compared */
+    const struct rw_hist_method *hist; /* the forced method; NULL: none */
+    struct rw_cuts *cuts;              /* owned */
+    /* Memory of `ignore` and of the fields below, except the matrices. */
     struct rw_arena arena;
-    uint8_t *ignore; /* [RW_FEATURE_IDS] a copy of the rule's `ignore`; NULL if that was NULL */
+    uint64_t bytes; /* device memory, without columns */
     int n_groups;
     struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* [n_groups] owned */
+    uint32_t n_readers[RW_CUDA_GROUPS];            /* engines that may read the group's columns */
     uint64_t *counts[RW_CUDA_GROUPS];              /* as in the engine */
     uint32_t *column[RW_CUDA_GROUPS];              /* as in the engine */
 };
@@ -156,9 +158,12 @@ struct rw_cuda {
     uint32_t n_answers;    /* answers requested so far */
     size_t answer_size;    /* bytes of the last answer */
     /* ---- the training set ---- */
-    /* The cache entry that holds its codes; NULL: the engine owns them. */
-    struct rw_cuda_codes *taken;
-    struct rw_arena codes_arena;      /* of counts, and of the groups' columns */
+    /* Its codes. NULL: not known yet, or host-resident. */
+    struct rw_cuda_codes *codes;
+    int has_made_codes;               /* 1: this engine has made `codes`, and counts their memory */
+    uint64_t shared_bytes;            /* part of free_bytes, which bags share (share_bytes) */
+    struct rw_arena codes_arena;      /* of counts, and of the groups' columns, until they are part
+                                       * of `codes` */
     uint64_t *counts[RW_CUDA_GROUPS]; /* [group's n_features][n_bins] documents with each code */
     uint32_t n_docs, n_queries;
     struct rw_cuda_sample sample; /* d_sampled NULL: all documents */
@@ -343,9 +348,19 @@ struct rw_cuda_source {
     const struct rw_bins *codes;
     const uint32_t *code_of;
 };
-/* Sets cuda->taken to the training set's codes in the device-memory cache, if there are codes that
+/* Sets cuda->codes to the training set's codes in the device-memory cache, if there are codes that
  * this training would make, too. */
-void rw_cuda_take_codes(struct rw_cuda *cuda);
+void rw_cuda_codes_take(struct rw_cuda *cuda);
+/* Makes cuda->codes of the codes that the engine has loaded, and shares them. Does nothing if the
+ * engine has taken codes, or if they are host-resident. */
+int rw_cuda_codes_share(struct rw_cuda *cuda);
+/* Copies the record of a group's matrix. Unless in a dry run, the engine then is a reader of the
+ * columns, if there are any. */
+void rw_cuda_codes_read(struct rw_cuda_codes *codes, int g, int is_dry, struct rw_hist_matrix *out);
+/* Tells that an engine no longer reads a group's columns, which its last reader frees. */
+void rw_cuda_codes_drop_columns(struct rw_cuda_codes *codes, int g);
+/* Ends the use of cuda->codes when the engine closes. */
+void rw_cuda_codes_leave(struct rw_cuda *cuda);
 /* rw_cuda_list_candidates lists the methods that may be used, before the layouts that they read are
  * made. rw_cuda_plan_histograms is called after that. It plans and allocates their scratch
  * memory. */

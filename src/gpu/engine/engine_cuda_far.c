@@ -408,23 +408,21 @@ int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *sum)
 enum { EMPTY = -1 };
 _Static_assert(RW_TUNE_COLUMNS_A_TREE <= RW_CUDA_MOST_COPIES, "copies between two trees");
 
-/* Frees the columns of a group, unless a cache entry owns them. Partitions then read the group's
- * codes from tiles. Returns the freed bytes, which the caller must no longer count. */
+/* Tells that the engine no longer reads the columns of a group. Partitions then read the group's
+ * codes from tiles. Returns the bytes that the caller must no longer count. */
 static uint64_t return_bytes(struct rw_cuda *cuda, int g)
 {
     struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
     if (!matrix->d_column)
         return 0;
-    if (!rw_cuda_is_dry(cuda) && !cuda->taken)
-        rw_device_free((void *)(uintptr_t)matrix->d_column);
+    if (!rw_cuda_is_dry(cuda))
+        rw_cuda_codes_drop_columns(cuda->codes, g);
     matrix->d_column = NULL;
     for (uint32_t f = 0; f < matrix->n_features; f++) {
         const uint32_t feature = cuda->group[g].column[f];
         cuda->split_column[feature] = cuda->tile_column[feature];
     }
-    return cuda->taken
-               ? 0
-               : rw_cuda_columns_bytes(matrix); /* columns owned by a cache entry are not counted */
+    return cuda->codes && !cuda->has_made_codes ? 0 : rw_cuda_columns_bytes(matrix);
 }
 
 /* Allocates the cached columns: as many as the share RW_TUNE_COLUMNS_SHARE of `bytes`, those of the

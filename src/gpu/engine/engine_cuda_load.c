@@ -109,7 +109,7 @@ static int clear(struct rw_cuda *cuda, void *d, size_t bytes)
 static int send_frequent(struct rw_cuda *cuda, int g)
 {
     struct rw_cuda_group *group = &cuda->group[g];
-    const uint64_t *counts = cuda->taken ? cuda->taken->counts[g] : cuda->counts[g];
+    const uint64_t *counts = cuda->codes ? cuda->codes->counts[g] : cuda->counts[g];
     RW_FREED uint16_t *frequent = NULL;
     RW_TRY(RW_NEW(cuda->host.base.ctx, frequent, group->n_features));
     for (uint32_t f = 0; counts && f < group->n_features; f++) {
@@ -160,9 +160,9 @@ static int make_training_matrix(struct rw_cuda *cuda, int g, const struct rw_cud
     struct rw_hist_matrix **matrix = &cuda->set[0].matrix[g];
     if (cuda->set[0].is_far) {
         count_matrix(cuda, *matrix); /* rw_cuda_far_make has made it */
-    } else if (cuda->taken) {        /* the engine owns the matrix, but not its codes */
-        RW_TRY(RW_NEW(cuda->host.base.ctx, *matrix, 1));
-        **matrix = *cuda->taken->matrix[g];
+    } else if (cuda->codes) {
+        RW_TRY(RW_ARENA_NEW(cuda->host.base.ctx, &cuda->arena, *matrix, 1));
+        rw_cuda_codes_read(cuda->codes, g, rw_cuda_is_dry(cuda), *matrix);
     } else {
         RW_TRY(make_matrix(cuda, 0, g, source));
     }
@@ -565,7 +565,7 @@ static int load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
     /* Methods are chosen in the first tree, after the other sets are loaded. A plan counts the
      * choice before the other sets, so rw_cuda_left_bytes adds its change of memory in advance. */
     cuda->to_settle = (int64_t)(cuda->place.settled_bytes - cuda->host.base.info.bytes);
-    return RW_OK;
+    return rw_cuda_codes_share(cuda);
 }
 
 /* ---- dry runs ---- */
@@ -585,8 +585,8 @@ static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, st
     dry->host.base.rules = *rules;
     dry->host.memory.plan = out;
     dry->device = cuda->device;
-    if (cuda->taken && cuts == cuda->taken->cuts)
-        dry->taken = cuda->taken;
+    if (cuda->codes && cuts == cuda->codes->cuts)
+        dry->codes = cuda->codes;
     dry->free_bytes = cuda->free_bytes;
     dry->place = cuda->place;
     rw_host_count_features(&dry->host, cuts);
@@ -701,6 +701,7 @@ static int find_free_bytes(struct rw_cuda *cuda)
         free_bytes /= rules->n_bags - rules->bag;
     cuda->is_limited = allowed && allowed < free_bytes;
     cuda->free_bytes = cuda->is_limited ? allowed : free_bytes;
+    cuda->shared_bytes = 0;
     return RW_OK;
 }
 
@@ -717,12 +718,35 @@ uint64_t rw_cuda_others_bytes(const struct rw_cuda *cuda, uint32_t n_docs, uint3
            (has_walk ? 0 : rw_cuda_far_walk_bytes(n_docs, n_features));
 }
 
+/* Each bag has an equal share of the device's memory. Bags after the first need no memory for
+ * codes, so the first bag's share grows by their savings. If the memory is limited, this is
+ * subtracted from the other shares. Otherwise they find less memory free anyway. plan: of this
+ * engine. Returns 1 if its share changed. */
+static int share_bytes(struct rw_cuda *cuda, const struct rw_plan *plan)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    const uint64_t n =
+        rules->n_bags > 1 && rw_n_workers(cuda->host.base.ctx) == 1 ? rules->n_bags : 1;
+    uint64_t shared = cuda->codes && cuda->is_limited ? -(cuda->codes->bytes / n) : 0;
+    for (int i = 0; i < plan->n_parts && !cuda->place.is_far; i++)
+        shared += strcmp(plan->part[i].name, "codes") == 0 && rules->bag == 0
+                      ? plan->part[i].bytes / n * (n - 1)
+                      : 0;
+    const int changes = shared != cuda->shared_bytes;
+    cuda->free_bytes += shared - cuda->shared_bytes;
+    cuda->shared_bytes = shared;
+    return changes;
+}
+
 /* Computes the device memory that training with these cuts takes, including other sets. */
 static int find_needed(struct rw_cuda *cuda, struct rw_cuts *cuts,
                        const struct rw_cuda_source *source, uint64_t *needed)
 {
-    struct rw_plan plan = {.n_parts = 0};
-    RW_TRY(dry_run(cuda, &cuda->host.base.rules, cuts, source, NULL, &plan));
+    struct rw_plan plan;
+    do { /* again if the share changes, since layouts of codes depend on it */
+        plan = (struct rw_plan){.n_parts = 0};
+        RW_TRY(dry_run(cuda, &cuda->host.base.rules, cuts, source, NULL, &plan));
+    } while (share_bytes(cuda, &plan));
     *needed =
         plan.most_bytes + rw_cuda_others_bytes(cuda, source->dataset->n_docs, cuts->n_features);
     return RW_OK;
@@ -756,7 +780,7 @@ static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
     if (rules->hist)
         RW_TRY(rw_hist_method_named(cuda->host.base.ctx, rules->hist, &method));
     cuda->place.least_bytes = needed;
-    if (cuda->taken || bytes == 0 || cuts->n_features == 0 || (method && !method->reads_far))
+    if (cuda->codes || bytes == 0 || cuts->n_features == 0 || (method && !method->reads_far))
         return fail_room(cuda, cuts, source, needed);
     cuda->place = (struct rw_cuda_place){.is_far = 1, .n_columns = 1};
     RW_TRY(find_needed(cuda, cuts, source, &taken));
@@ -897,10 +921,10 @@ static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32
         if (!source->codes)
             return rw_fail(host->base.ctx, RW_ERR_INTERNAL, "a worker without ready boundaries");
     }
-    rw_cuda_take_codes(cuda);
-    if (cuda->taken) {
-        rw_host_count_features(host, cuda->taken->cuts);
-        return rw_host_bins_of_cuts(host, cuda->taken->cuts, 0, dataset->n_docs,
+    rw_cuda_codes_take(cuda);
+    if (cuda->codes) {
+        rw_host_count_features(host, cuda->codes->cuts);
+        return rw_host_bins_of_cuts(host, cuda->codes->cuts, 0, dataset->n_docs,
                                     &host->set[0].bins);
     }
     if (source->codes) {
@@ -939,12 +963,11 @@ void rw_cuda_unload(struct rw_cuda *cuda)
 {
     rw_cuda_lambda_free(cuda->lambda);
     for (int set = 0; set < RW_MAX_SETS; set++) {
-        const int has_codes = !rw_cuda_is_dry(cuda) && !(set == 0 && cuda->taken);
         rw_cuda_metrics_free(cuda->set[set].metrics);
         if (!rw_cuda_is_dry(cuda))
             rw_transfer_pinned_free(cuda->set[set].far.column);
-        for (int g = 0; g < RW_CUDA_GROUPS; g++) {
-            if (has_codes)
+        for (int g = 0; g < RW_CUDA_GROUPS && !(set == 0 && cuda->codes); g++) {
+            if (!rw_cuda_is_dry(cuda))
                 rw_hist_matrix_free(cuda->set[set].matrix[g]);
             else
                 rw_mem_free(cuda->set[set].matrix[g]);
