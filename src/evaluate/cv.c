@@ -10,6 +10,7 @@
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
 #include "params/params.h"
+#include "train/train.h"
 
 /* ---- folds ---- */
 
@@ -214,12 +215,12 @@ static int run_some(void *user, struct rw_ctx *ctx, int worker)
     return RW_OK;
 }
 
-int rw_jobs_run(struct rw_ctx *ctx, int side_by_side, int n_jobs, rw_job_fn run, void *user)
+int rw_jobs_run(struct rw_ctx *ctx, int at_once, int n_jobs, rw_job_fn run, void *user)
 {
-    const int most = ctx->n_threads < n_jobs ? ctx->n_threads : n_jobs;
+    const int most = at_once < n_jobs ? at_once : n_jobs;
     struct jobs jobs = {ctx, most, n_jobs, run, user};
     const rw_log_fn log = ctx->log;
-    if (side_by_side && most > 1) {
+    if (most > 1) {
         ctx->log = NULL;
         const int status = rw_workers_run(ctx, most, run_some, &jobs);
         ctx->log = log;
@@ -313,7 +314,7 @@ static int validate(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY(rw_params_judge(ctx, v->own, &RW_FACTS_MEASURED(side_by_side ? 0 : RW_FACT_UNKNOWN)));
     const int counts =
         rw_stage_begin(ctx, "cross-validation", (uint64_t)n_folds * (uint64_t)v->params.rounds, 0);
-    const int status = rw_jobs_run(ctx, side_by_side, n_folds, run_fold, v);
+    const int status = rw_jobs_run(ctx, side_by_side ? ctx->n_threads : 1, n_folds, run_fold, v);
     rw_stage_end(ctx, counts);
     RW_TRY(status);
     return rw_evaluate_into(ctx, &v->how, dataset, v->scores, rw_result_arena(v), &v->cv.pooled);

@@ -55,14 +55,11 @@ int rw_search_check(struct rw_ctx *ctx, const char *what, const struct rw_datase
  * size decides what `auto` means; each training resolves it again and reports its choices. */
 int rw_trainings_judge(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_docs,
                        uint32_t n_columns);
-/* With more documents than this, trainings run one after another. Parallel ones need memory each,
- * and one training on such data keeps all threads busy. */
-enum { RW_MOST_DOCS_SIDE_BY_SIDE = 100000 };
 /* A training among several that do not depend on each other. */
 typedef int (*rw_job_fn)(void *user, struct rw_ctx *ctx, int job);
-/* Runs the jobs 0 to n_jobs - 1. side_by_side: 1: in parallel if the context has several threads.
- * Logging is then off, as messages of several jobs would be mixed. */
-int rw_jobs_run(struct rw_ctx *ctx, int side_by_side, int n_jobs, rw_job_fn run, void *user);
+/* Runs the jobs 0 to n_jobs - 1, at most at_once of them at the same time, on separate threads. If
+ * jobs run at the same time, logging is off, as their messages would be mixed. */
+int rw_jobs_run(struct rw_ctx *ctx, int at_once, int n_jobs, rw_job_fn run, void *user);
 /* Divides the queries into folds, groups of nearly equal size that are drawn by `seed`. Returns
  * RW_ERR_ARGUMENT for fewer than 2 folds, or more folds than queries. folds: [n_queries] receives
  * the fold of each query, from 0 to n_folds - 1 */

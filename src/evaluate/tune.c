@@ -12,8 +12,8 @@
  *
  * A trial that stays keeps its curve and its unfinished trainings. The next rung continues them
  * (rw_train_further), which gives the values of a training from the start. Trials of a rung on
- * small data run in parallel, as folds of a cross-validation do. They are independent, so the
- * number of threads does not matter. */
+ * small data, or on a GPU, run in parallel, as folds of a cross-validation do. They are
+ * independent, so the number of threads does not matter. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +98,7 @@ struct tuning {
     struct rw_params *params; /* a copy of `given`; owned */
     struct part *part;        /* [n_parts] */
     int n_parts;
+    int at_once; /* trainings that run at the same time */
     /* Counted queries in the order of curves: those of the first half, then the second. */
     uint32_t n, begin[N_SUBSETS], end[N_SUBSETS]; /* subset s is begin[s] to end[s] */
     double *weight;                               /* [n] */
@@ -340,13 +341,11 @@ static int run_trial(void *user, struct rw_ctx *ctx, int i)
     return trial->status == RW_ERR_INTERRUPTED ? trial->status : RW_OK;
 }
 
-/* Trains all trials of a rung, in parallel if the data is small and on the CPU. Then repeats each
- * failed one alone. The results do not depend on the order. */
+/* Trains all trials of a rung, several at the same time. Then repeats each failed one alone. The
+ * results do not depend on the order. */
 static int run_rung(struct tuning *t, struct rung *rung)
 {
-    const int on_cpu = t->part[0].resident.codes != NULL;
-    const int is_small = t->train->n_docs <= RW_MOST_DOCS_SIDE_BY_SIDE;
-    RW_TRY(rw_jobs_run(t->ctx, on_cpu && is_small, rung->n, run_trial, rung));
+    RW_TRY(rw_jobs_run(t->ctx, t->at_once, rung->n, run_trial, rung));
     for (int i = 0; i < rung->n; i++) {
         struct trial *trial = rung->trial[i];
         if (trial->status < 0)
@@ -689,6 +688,8 @@ static int prepare_parts(struct tuning *t)
         RW_TRY(rw_folds(t->ctx, t->train->n_queries, t->n_parts, t->params->seed, fold_of));
     for (int p = 0; p < t->n_parts; p++)
         RW_TRY(prepare_part(t, fold_of, (uint32_t)p));
+    t->at_once = rw_resident_at_once(&t->part[0].resident, t->ctx, t->params);
+    RW_TRY(t->at_once);
     return number_queries(t, fold_of);
 }
 

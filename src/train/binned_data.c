@@ -310,6 +310,7 @@ int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_
         r->train.bins = r->made;
         r->train.cache = NULL; /* it is for codes that a GPU makes from values */
     }
+    r->train.cache = r->train.cache ? r->train.cache : &r->cache;
     if (!trains_on_host(ctx, params))
         return RW_OK;
     const struct rw_bins *bins = r->train.bins;
@@ -329,8 +330,30 @@ int rw_resident_train(const struct rw_resident *r, struct rw_ctx *ctx,
     return rw_train_further(ctx, params, &training, paused, out);
 }
 
+int rw_resident_at_once(const struct rw_resident *r, struct rw_ctx *ctx,
+                        const struct rw_params *params)
+{
+    enum { MOST_ON_GPU = 4 }; /* more hardly overlap any better */
+    const struct rw_dataset *const valid[] = {&r->valid};
+    const struct rw_training training = {.binned = &r->train, .valid = valid, .n_valid = 1};
+    struct rw_plan plan;
+    uint64_t allowed = 0;
+    if (r->codes)
+        return r->train.documents->n_docs <= RW_MOST_DOCS_SIDE_BY_SIDE ? ctx->n_threads : 1;
+    const int status = rw_train_plan(ctx, params, &training, &plan);
+    rw_params_bytes(params->gpu_memory, &allowed);
+    if (status == RW_ERR_MEMORY || (status >= 0 && !plan.on_gpu) || allowed)
+        return 1;
+    RW_TRY(status);
+    const uint64_t fit = plan.free_bytes / (plan.most_bytes ? plan.most_bytes : 1);
+    const int most = ctx->n_threads < MOST_ON_GPU ? ctx->n_threads : MOST_ON_GPU;
+    return fit < 1 ? 1 : fit < (uint64_t)most ? (int)fit : most;
+}
+
 void rw_resident_release(struct rw_resident *r)
 {
+    if (r->cache.free)
+        r->cache.free(&r->cache.data);
     rw_bins_free(r->codes);
     rw_bins_free(r->made);
 }

@@ -381,6 +381,10 @@ int rw_model_size_init(struct rw_ctx *ctx, struct rw_model_size *size, const str
 /* Returns the bound with one more round, whose tree has n_leaves leaves. */
 uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves);
 
+/* On the CPU, trainings on more documents than this run one after another. Parallel ones need
+ * memory each, and one training on such data keeps all threads busy. */
+enum { RW_MOST_DOCS_SIDE_BY_SIDE = 100000 };
+
 struct rw_checkpoint;
 /* A training set and a validation set whose codes are made once and serve several trainings,
  * each with its own choice of features. Features that a training leaves out cost no time. */
@@ -389,16 +393,23 @@ struct rw_resident {
     struct rw_bins *made;    /* train.bins, if it was made here from values; else NULL; owned */
     struct rw_dataset valid; /* all members are borrowed, except `codes` */
     struct rw_bins *codes;   /* valid.codes.bins; NULL: each training bins the set; owned */
+    struct rw_engine_cache cache; /* train.cache, unless `train` came with one; owned */
 };
 /* Makes the codes for trainings with these `params`, whatever features they use. Both sets stay
- * borrowed; `valid` has values. If a GPU may train, it bins the validation set in each training,
- * because it cannot read these codes. With categorical features, each training bins both sets. */
+ * borrowed, and *r must not move; `valid` has values. If a GPU may train, it bins the validation
+ * set in each training, because it cannot read these codes. Its codes of the training set are
+ * shared by trainings, also by those that run at the same time. With categorical features, each
+ * training bins both sets. */
 int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_params *params,
                      const struct rw_binned *train, const struct rw_dataset *valid);
 /* Trains on the pair, like rw_train_further. hooks, paused: NULL if not needed. */
 int rw_resident_train(const struct rw_resident *r, struct rw_ctx *ctx,
                       const struct rw_params *params, const struct rw_train_hooks *hooks,
                       struct rw_checkpoint *paused, struct rw_model **out);
+/* Returns the number of trainings with similar `params` that should run at the same time. On a GPU
+ * it is limited by device memory; on the CPU, trainings on much data run one after the other. */
+int rw_resident_at_once(const struct rw_resident *r, struct rw_ctx *ctx,
+                        const struct rw_params *params);
 void rw_resident_release(struct rw_resident *r);
 
 /* ---- bags (bags.c) ---- */
@@ -421,7 +432,7 @@ void rw_bags_divide(struct rw_tree *tree, int n);
 int rw_bags_add_round(const struct rw_bags *bags, struct rw_ctx *ctx, const struct rw_tree *tree);
 /* Gives all bags the scores that bag 0 has of the training set. */
 int rw_bags_share_scores(const struct rw_bags *bags, struct rw_ctx *ctx);
-/* Makes the plan of all engines together: each bag has its own copy of the training set. */
+/* Makes the plan of all engines together. On a GPU they share the codes of the training set. */
 int rw_bags_plan(const struct rw_bags *bags, const struct rw_plan_data *data, struct rw_plan *out);
 void rw_bags_close(struct rw_bags *bags);
 
