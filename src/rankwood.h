@@ -37,14 +37,14 @@ extern "C" {
 #endif
 
 /* Further limits. */
-#define RW_MAX_BINS    1024  /* value bins per feature */
-#define RW_MAX_LEAVES  65536 /* leaves per tree */
-#define RW_MAX_WEIGHT  65536 /* weight of a document */
-#define RW_MAX_START_SCORE 1e30 /* absolute start score of a document */
-#define RW_MAX_POSITION 65535 /* displayed position of a document */
-#define RW_MAX_LABELS  16    /* labels per document */
-#define RW_MAX_DEVICE  255 /* N in "cuda:N" */
-#define RW_MAX_WORKERS   65536 /* workers that train one model */
+#define RW_MAX_BINS        1024  /* value bins per feature */
+#define RW_MAX_LEAVES      65536 /* leaves per tree */
+#define RW_MAX_WEIGHT      65536 /* weight of a document */
+#define RW_MAX_START_SCORE 1e30  /* absolute start score of a document */
+#define RW_MAX_POSITION    65535 /* displayed position of a document */
+#define RW_MAX_LABELS      16    /* labels per document */
+#define RW_MAX_DEVICE      255   /* N in "cuda:N" */
+#define RW_MAX_WORKERS     65536 /* workers that train one model */
 
 /* ---- first model: read, train, save, score ----
  *
@@ -90,8 +90,8 @@ struct rw_train_hooks;
  * Early stopping: with `early-stop` above 0, the first metric on the first validation set stops
  * training, and the model ends at the round that `early-stop-rule` keeps. A validation set with the
  * same documents, labels, queries and values as the training set is skipped for this. If all
- * validation sets are skipped, training logs a warning. If `early-stop` is 0, or if no set stops training, the model keeps all
- * trees except trailing trees without a split.
+ * validation sets are skipped, training logs a warning. If `early-stop` is 0, or if no set stops
+ * training, the model keeps all trees except trailing trees without a split.
  *
  * Parameters: `threads`, if set, is applied to the context. rw_train does not read the files of
  * side columns, which `weights`, `query-weights`, `start-scores`, `positions`, `labels` and
@@ -161,9 +161,10 @@ RW_API int rw_train_on(struct rw_ctx *ctx, const struct rw_params *params,
  * from the model's value. Also if the model was trained with user gradients and neither hooks nor
  * `objective` replace them. RW_ERR_DATA: the trees use no feature of the data, or the data does not
  * fit the model (rw_model_check_data). Other errors are those of rw_train. */
-RW_API int rw_refit(struct rw_ctx *ctx, const struct rw_params *params, const struct rw_model *model,
-                    const struct rw_dataset *train, const struct rw_dataset *const *valid,
-                    int n_valid, const struct rw_train_hooks *hooks, struct rw_model **out);
+RW_API int rw_refit(struct rw_ctx *ctx, const struct rw_params *params,
+                    const struct rw_model *model, const struct rw_dataset *train,
+                    const struct rw_dataset *const *valid, int n_valid,
+                    const struct rw_train_hooks *hooks, struct rw_model **out);
 /* Fills in the values that rw_refit would take from the model, so that the caller can read them.
  * The origin of these parameters remains RW_PARAM_DEFAULT. RW_ERR_ARGUMENT: the model was trained
  * with user gradients, and `objective` is not set. */
@@ -212,7 +213,7 @@ RW_API uint32_t rw_dataset_n_docs(const struct rw_dataset *dataset);
 RW_API uint32_t rw_dataset_n_queries(const struct rw_dataset *dataset);
 /* Returns the number of features that appear at least once. */
 RW_API uint32_t rw_dataset_n_features(const struct rw_dataset *dataset);
-RW_API const float *rw_dataset_labels(const struct rw_dataset *dataset);          /* [n_docs] */
+RW_API const float *rw_dataset_labels(const struct rw_dataset *dataset); /* [n_docs] */
 /* Returns the first document of each query, then n_docs: [n_queries + 1]. */
 RW_API const uint32_t *rw_dataset_query_offsets(const struct rw_dataset *dataset);
 /* Returns the id of a query. query: its number, from 0. The data set owns the text. */
@@ -238,8 +239,8 @@ RW_API void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t featur
  * (rw_columns.categorical). RW_ERR_DATA: a value is not a whole number below n_words.
  * RW_ERR_ARGUMENT: the feature has a vocabulary already, or the data set was read from a cache or
  * has no values. */
-RW_API int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *dataset, uint32_t feature,
-                                     const char *const *words, uint32_t n_words);
+RW_API int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                     uint32_t feature, const char *const *words, uint32_t n_words);
 
 /* ---- side columns ----
  *
@@ -272,10 +273,11 @@ RW_API int rw_dataset_set_categories(struct rw_ctx *ctx, struct rw_dataset *data
  * rw_dataset_read_side_column reads any side column from the file `path`. RW_ERR_PARSE: a malformed
  * line, or a number out of range. RW_ERR_DATA: the number of lines is wrong, or the data lacks a
  * query of `pairs-file`. RW_ERR_ARGUMENT: unknown name. */
-RW_API int rw_dataset_set_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *name,
-                                      const double *values, size_t n, int n_columns);
-RW_API int rw_dataset_read_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *name,
-                                       const char *path);
+RW_API int rw_dataset_set_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                      const char *name, const double *values, size_t n,
+                                      int n_columns);
+RW_API int rw_dataset_read_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                       const char *name, const char *path);
 /* Returns the name of the i-th side column, from 0; NULL past the end. */
 RW_API const char *rw_side_column_name(int i);
 /* A preference between two different documents of one query. */
@@ -293,8 +295,8 @@ struct rw_file_kind {
     const char *what; /* "LETOR text", "a model of LightGBM", ...; static; NULL: not recognised */
     /* the format with which rw_model_import reads it; static; NULL: cannot import it */
     const char *from;
-    int is_model;     /* 1: a Rankwood model */
-    int is_data;      /* 1: data, perhaps in a form that needs conversion first */
+    int is_model; /* 1: a Rankwood model */
+    int is_data;  /* 1: data, perhaps in a form that needs conversion first */
 };
 /* Returns 1 if the file is recognised. Returns 0 and zeroes *out if it is not, is no regular file,
  * or cannot be read. */
@@ -383,11 +385,11 @@ struct rw_array {
     const void *data; /* the first value; RW_VALUE_BITS: the byte with bit 0 */
     enum rw_value_type type;
     ptrdiff_t stride; /* bytes from one value to the next, may be 0 or negative; unused for bits */
-    size_t bit;           /* RW_VALUE_BITS: the bit of the first value, counted from `data` */
+    size_t bit;       /* RW_VALUE_BITS: the bit of the first value, counted from `data` */
     /* Validity bits, packed as RW_VALUE_BITS. A value with bit 0 is missing. NULL: all are
      * valid. */
     const uint8_t *valid;
-    size_t valid_bit;     /* the validity bit of the first value, counted from `valid` */
+    size_t valid_bit; /* the validity bit of the first value, counted from `valid` */
     /* NULL: dense, [n_docs] values. Otherwise sparse: value k is in row index[k] of the table, and
      * other rows are absent. index: [n], strictly ascending, each in [0, n_docs). */
     const int32_t *index;
@@ -623,8 +625,8 @@ RW_API int rw_dataset_read_each(struct rw_ctx *ctx, const char *const *paths, in
 /* ---- parameters ---- */
 enum rw_param_type { RW_PARAM_INT, RW_PARAM_REAL, RW_PARAM_CHOICE, RW_PARAM_TEXT, RW_PARAM_SEED };
 enum rw_param_role {
-    RW_ROLE_TREES = 1,       /* tree growth reads it; setting it has no effect in a refit */
-    RW_ROLE_LEAVES = 2,      /* leaf values depend on it, also in a refit */
+    RW_ROLE_TREES = 1,  /* tree growth reads it; setting it has no effect in a refit */
+    RW_ROLE_LEAVES = 2, /* leaf values depend on it, also in a refit */
     /* it names or needs a file, column or model in addition to features and labels */
     RW_ROLE_DATA = 4,
     RW_ROLE_WEIGHTS = 8,     /* it names weights of documents or queries */
@@ -634,7 +636,7 @@ enum rw_param_role {
     RW_ROLE_MACHINE = 128    /* it never changes a model */
 };
 struct rw_param_info {
-    const char *name;     /* "leaves" */
+    const char *name; /* "leaves" */
     enum rw_param_type type;
     const char *default_value; /* in the form that rw_params_set accepts */
     const char *range;    /* for people: "2 to 65536"; for a choice its values: "exp|linear|FILE" */
@@ -687,13 +689,14 @@ enum rw_params_use {
     /* training without validation sets; `early-stop` above 0 of origin RW_PARAM_CHANGED is an
      * error */
     RW_PARAMS_TRAIN_ALONE,
-    RW_PARAMS_MEASURE,     /* measuring only; checks the parameters of metrics */
+    RW_PARAMS_MEASURE, /* measuring only; checks the parameters of metrics */
     /* only reports parameters for CSV and TSV columns, because the data has another form */
     RW_PARAMS_NO_TABLE
 };
 /* Checks that the parameters do not contradict each other, as rw_train does. RW_ERR_ARGUMENT: they
  * do; the message explains how. */
-RW_API int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params, enum rw_params_use use);
+RW_API int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params,
+                           enum rw_params_use use);
 /* How to report a parameter that the other parameters make ineffective, such as `truncation` with
  * `pairs=all`. By default it causes a warning, once per parameter and process, if its origin is
  * RW_PARAM_CHANGED. The model then records the default. Training reports these parameters after
@@ -746,18 +749,15 @@ struct rw_alias {
  * Case does not matter, and '_' equals '-'. A name may match several rows. Use the row whose `ours`
  * is one of the caller's options; otherwise the row whose `ours` is NULL. Pass metric names without
  * a cutoff: "ndcg", not "ndcg@10". */
-RW_API const struct rw_alias *rw_alias_next(const struct rw_alias *row, const char *parameter, const char *word);
+RW_API const struct rw_alias *rw_alias_next(const struct rw_alias *row, const char *parameter,
+                                            const char *word);
 /* Returns the nearest of words: [n_words] to a mistaken one; NULL if none is near. `words` must be
  * in lower case, with '-' instead of '_'. `mistaken` may have upper case and '_'. */
 RW_API const char *rw_word_nearest(const char *mistaken, const char *const *words, int n_words);
 
 /* ---- metrics ---- */
 /* How to treat a query without a relevant document: value 0, value 1, or skip it. */
-enum rw_empty {
-    RW_EMPTY_ZERO,
-    RW_EMPTY_ONE,
-    RW_EMPTY_SKIP
-};
+enum rw_empty { RW_EMPTY_ZERO, RW_EMPTY_ONE, RW_EMPTY_SKIP };
 /* How to rank documents with equal scores: in input order, or by the mean over all orders. */
 enum rw_ties { RW_TIES_FILE, RW_TIES_MEAN };
 /* How to measure rankings: `struct rw_eval_params how = RW_EVAL_DEFAULTS; how.metric =
@@ -790,11 +790,11 @@ RW_API const struct rw_eval_params *rw_params_eval(struct rw_params *params);
 RW_API int rw_eval_conventions(struct rw_ctx *ctx, const struct rw_eval_params *how, char *buffer,
                                size_t size);
 struct rw_eval_metric {
-    const char *name;  /* "ndcg@10" */
-    double mean;       /* weighted, over the queries that count; NaN if no query counts */
+    const char *name; /* "ndcg@10" */
+    double mean;      /* weighted, over the queries that count; NaN if no query counts */
     /* mean with ties in reversed input order, minus `mean`; 0 with RW_TIES_MEAN */
     double ties_moved;
-    uint32_t n_counted; /* queries that count */
+    uint32_t n_counted;      /* queries that count */
     const double *per_query; /* [n_queries] NaN: the query does not count */
 };
 struct rw_eval {
@@ -895,18 +895,18 @@ struct rw_qrels {
  * RW_ERR_PARSE, RW_ERR_DATA: a malformed line, a document judged or ranked twice, no judgments, or
  * a run without any judged query. */
 RW_API int rw_qrels_read(struct rw_ctx *ctx, const char *qrels, const char *const *runs, int n_runs,
-                        struct rw_qrels **out);
+                         struct rw_qrels **out);
 
 /* ---- comparing two rankings ---- */
 /* The comparison of rankings a and b over all queries or a group of them. */
 struct rw_compared {
-    const char *name; /* name of the group; "" for all queries */
+    const char *name;   /* name of the group; "" for all queries */
     uint32_t n_queries; /* queries that count; all other members use only these */
     /* difference: mean_b - mean_a; all three NaN if the queries that count have no weight */
     double mean_a, mean_b, difference;
     /* 95 % bootstrap interval of the difference over queries; NaN below 2 queries */
     double low, high;
-    double p;         /* two-sided p of the paired randomisation test; 1 if no query differs */
+    double p; /* two-sided p of the paired randomisation test; 1 if no query differs */
     uint32_t n_wins, n_ties, n_losses; /* queries where b is better, equal, worse */
 };
 /* A query whose metric differs between rankings a and b. */
@@ -950,7 +950,7 @@ enum rw_prune_order {
 };
 struct rw_prune_row {
     int n_trees;
-    uint64_t n_leaves, n_bytes;   /* leaves of these trees; size of the model file */
+    uint64_t n_leaves, n_bytes;  /* leaves of these trees; size of the model file */
     struct rw_compared compared; /* a: the whole model; b: these trees */
     /* RW_PRUNE_ANY: cross-fitted difference. Each half of the queries in turn chooses the trees to
      * remove, and the other half measures the difference; this is the mean of the two. 0 in the
@@ -960,7 +960,7 @@ struct rw_prune_row {
 struct rw_pruned {
     const char *metric, *conventions;
     int lower_is_better;
-    int n_samples; /* bootstrap resamples for the interval */
+    int n_samples;      /* bootstrap resamples for the interval */
     int n_rows, chosen; /* chosen: the row of `model`, from 0 */
     /* [n_rows] the whole model first, then fewer and fewer trees */
     const struct rw_prune_row *rows;
@@ -994,8 +994,8 @@ struct rw_permuted {
     double deviation; /* standard deviation over the repeats; NaN for one repeat */
 };
 struct rw_select_row {
-    uint32_t n_features;         /* number of features used for training */
-    int n_trees;                 /* 0: no tree could be split */
+    uint32_t n_features; /* number of features used for training */
+    int n_trees;         /* 0: no tree could be split */
     /* on half of the validation set; a: all features, b: these; with n_trees 0, mean_b, difference,
      * low and high are NaN */
     struct rw_compared compared;
@@ -1005,7 +1005,7 @@ struct rw_select_options {
     double most_loss; /* tolerance in units of the metric, 0 or more */
     /* 0: the mean difference must be within the tolerance; 1: the whole 95 % interval */
     int is_sure;
-    int n_repeats;    /* permutations per feature, 1 to 1000 */
+    int n_repeats;                 /* permutations per feature, 1 to 1000 */
     const struct rw_dataset *test; /* measured once, after the selection; NULL: no test set */
     void *user;
     /* Called with each new row of the table, numbered from 0. Nonzero ends the call with
@@ -1015,8 +1015,8 @@ struct rw_select_options {
 struct rw_selected {
     const char *metric, *conventions;
     int lower_is_better;
-    int n_samples; /* for intervals */
-    int n_rows, chosen; /* chosen: the row of `model`, from 0 */
+    int n_samples;                    /* for intervals */
+    int n_rows, chosen;               /* chosen: the row of `model`, from 0 */
     const struct rw_select_row *rows; /* [n_rows] all features first, then the trials in order */
     uint32_t n_features;
     /* [n_features] the selected features. First those that the trees of `model` use, by falling
@@ -1054,7 +1054,7 @@ RW_API int rw_select(struct rw_ctx *ctx, const struct rw_params *params,
 
 /* ---- cross-validation by query ---- */
 struct rw_cv_fold {
-    struct rw_model *model; /* trained without the fold */
+    struct rw_model *model;     /* trained without the fold */
     const struct rw_eval *eval; /* measured on the fold */
     /* queries of the training set, of the validation set (0 without early stopping) and of the
      * fold */
@@ -1066,14 +1066,15 @@ struct rw_cv {
     const uint32_t *fold_of;        /* [n_queries] fold of each query */
     /* [n_docs] each from the model of the query's fold, plus the document's start score */
     const double *scores;
-    const struct rw_eval *pooled;   /* the metrics of `scores` over all queries */
+    const struct rw_eval *pooled; /* the metrics of `scores` over all queries */
 };
 /* Trains one model per fold, on the other folds. With early stopping, the next fold, cyclically, is
  * held out as the validation set, so the test fold has no influence on its model. All parameters
  * apply. `auto` is resolved once, for the whole data set and a validation set of one fold
  * (rw_params_resolve_valid). `seed` draws the folds. Small data sets train folds in parallel,
  * without effect on results. The caller frees *out with rw_free. RW_ERR_ARGUMENT: n_folds is below
- * 2 (below 3 with early stopping), or exceeds the number of queries. */
+ * 2 (below 3 with early stopping), or exceeds the number of queries. RW_ERR_UNSUPPORTED: several
+ * workers. */
 RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                              const struct rw_dataset *dataset, int n_folds, struct rw_cv **out);
 
@@ -1086,19 +1087,19 @@ RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
  *     rw_free(tuned); */
 /* A trial: the caller's parameters with other values of the searched ones. */
 struct rw_tune_trial {
-    int number; /* from 0; trial 0 has the caller's parameters, without a change */
+    int number;                /* from 0; trial 0 has the caller's parameters, without a change */
     const char *const *values; /* [n_names] the values in use; `auto` is resolved */
-    uint64_t seed; /* value of the parameter `seed`; that of trial 0 is the caller's */
+    uint64_t seed;             /* value of the parameter `seed`; that of trial 0 is the caller's */
     /* 1: trained until early stopping or all rounds, so that it could be chosen; 0: dropped after a
      * shorter training */
     int is_whole;
     int rounds;    /* number of rounds with the best mean; 0 if the trial failed */
     double leaves; /* `rounds` times `bags` times the maximum number of leaves per tree */
-    double mean;  /* metric after `rounds`; NaN if the trial failed */
+    double mean;   /* metric after `rounds`; NaN if the trial failed */
     /* mean minus that of the best whole trial, and the standard error of the difference, paired by
      * query; NaN for trials that are not whole */
     double difference, error;
-    int is_level;     /* 1: whole, and worse than the best by at most one standard error */
+    int is_level;        /* 1: whole, and worse than the best by at most one standard error */
     const char *failure; /* message of a failed trial, else NULL */
 };
 struct rw_tune_options {
@@ -1123,11 +1124,11 @@ struct rw_tuned {
     int n_trials, chosen;     /* chosen: index in `trials` */
     /* [n_trials] all finished trials; those of an unfinished bracket are left out */
     const struct rw_tune_trial *trials;
-    /* Tuned parameters (b) compared with the caller's (a), on queries that did not choose them. Each
-     * half of the queries is measured with the setting and the number of rounds that the other half
-     * chose. */
+    /* Tuned parameters (b) compared with the caller's (a), on queries that did not choose them.
+     * Each half of the queries is measured with the setting and the number of rounds that the other
+     * half chose. */
     struct rw_compared estimate;
-    int n_samples; /* of the estimate's interval */
+    int n_samples;      /* of the estimate's interval */
     int is_interrupted; /* 1: the caller ended the search; there is no model */
     /* The chosen parameters. `rounds` is the best number of rounds, and `early-stop` is 0. */
     struct rw_params *params;
@@ -1185,7 +1186,7 @@ struct rw_feature_check {
     double absent, missing; /* fractions of the documents */
     float least, most;      /* range of the values that are not missing; NaN if all are missing */
     uint32_t n_distinct;
-    int constant; /* 1: all values are missing, or all are equal and no value is missing */
+    int constant;         /* 1: all values are missing, or all are equal and no value is missing */
     int32_t duplicate_of; /* the first feature with the same values; -1: none, or constant */
     int identifies;       /* enum rw_identifies */
     /* 1: sorting by it sorts the labels of every query, all in the same direction; at least 10
@@ -1233,12 +1234,12 @@ struct rw_check {
      * query */
     uint32_t n_contradictions;
     float least_label, most_label;
-    uint32_t n_labels;                   /* distinct labels; the first RW_CHECK_LABELS follow */
-    float label[RW_CHECK_LABELS];        /* ascending */
+    uint32_t n_labels;                    /* distinct labels; the first RW_CHECK_LABELS follow */
+    float label[RW_CHECK_LABELS];         /* ascending */
     uint32_t label_docs[RW_CHECK_LABELS]; /* documents with each of these labels */
     /* Comparison with the second set. Without one, the numbers are 0. */
     uint32_t n_other_docs, n_other_queries; /* documents and queries of the second set */
-    uint32_t n_shared_queries; /* query ids in both sets */
+    uint32_t n_shared_queries;              /* query ids in both sets */
     /* documents with the same values as a document of the second set, except documents in which
      * every value is 0 or absent */
     uint32_t n_shared_docs;
@@ -1276,18 +1277,18 @@ struct rw_metric_value {
     double value;
 };
 struct rw_round {
-    int round;        /* from 1; with `init`, its rounds count, too */
-    int n_rounds;     /* the maximum of `round` */
+    int round;    /* from 1; with `init`, its rounds count, too */
+    int n_rounds; /* the maximum of `round` */
     /* the best round so far, by the first metric on the first validation set that differs from the
      * training set; 0 without such a set */
     int best_round;
     double best_value; /* this metric at best_round */
-    int n_leaves;     /* leaves of this round's tree */
-    double ms;        /* total time of this round */
+    int n_leaves;      /* leaves of this round's tree */
+    double ms;         /* total time of this round */
     /* time within `ms` for lambdas, histograms, finding splits, partitioning documents, adding the
      * tree to scores, and metrics */
     double ms_lambdas, ms_histograms, ms_splits, ms_partition, ms_scores, ms_metrics;
-    uint32_t n_docs;  /* documents of the training set, over all workers */
+    uint32_t n_docs; /* documents of the training set, over all workers */
     /* Host-resident (out-of-core) codes, which do not fit in GPU memory. The GPU read far_bytes of
      * them for this tree, of which far_hist_bytes for histograms. Those histograms took
      * far_hist_ms. */
@@ -1317,7 +1318,7 @@ struct rw_resumed {
     int round;         /* the last completed round */
     int best_round;    /* as in struct rw_round */
     double best_value; /* as in struct rw_round */
-    const char *note; /* note of struct rw_checkpoints, or "" */
+    const char *note;  /* note of struct rw_checkpoints, or "" */
     int n_metrics;
     const struct rw_metric_value *metrics; /* [n_metrics] with `value` unset */
     const double *values;                  /* [round][n_metrics] */
@@ -1333,13 +1334,13 @@ struct rw_resumed {
  * training run returns its model at once. RW_ERR_FORMAT: another version of the library wrote the
  * file; the message names the version. */
 struct rw_checkpoints {
-    const char *path;     /* each checkpoint replaces the previous one; NULL: do not write */
+    const char *path; /* each checkpoint replaces the previous one; NULL: do not write */
     /* write after this many rounds, or once a write in progress ends; 0: use time */
     int every_rounds;
     /* write after this time; 0: 60 s, or 100 times the duration of the last write if longer */
     double every_seconds;
-    const char *resume;   /* file to resume from; NULL: start a new training run */
-    int or_start;         /* 1: start a new training run if the file does not exist */
+    const char *resume; /* file to resume from; NULL: start a new training run */
+    int or_start;       /* 1: start a new training run if the file does not exist */
     /* Called between rounds. Returns a text without newline, stored in the checkpoint. NULL: no
      * note. */
     const char *(*note)(void *user);
@@ -1353,7 +1354,7 @@ RW_API int rw_checkpoints_set_every(struct rw_ctx *ctx, struct rw_checkpoints *c
 /* The position bias that a training run with `debias` used, estimated or given, as it was after
  * the last round. The best round of the model may be earlier. */
 struct rw_positions {
-    int round; /* the last round, as in struct rw_round */
+    int round;    /* the last round, as in struct rw_round */
     int is_given; /* 1: propensities were given */
     int n;
     const uint32_t *position; /* [n] displayed positions that have documents, ascending */
@@ -1403,12 +1404,12 @@ struct rw_plan_part {
 };
 /* The expected memory and time of a training run. */
 struct rw_plan {
-    char device[160];  /* "cpu", or "cuda:0, " and the GPU's name */
-    int on_gpu;        /* 1: bytes are GPU memory; 0: host memory */
-    int n_threads;     /* threads for the work on the host */
+    char device[160]; /* "cpu", or "cuda:0, " and the GPU's name */
+    int on_gpu;       /* 1: bytes are GPU memory; 0: host memory */
+    int n_threads;    /* threads for the work on the host */
     int n_parts;
     struct rw_plan_part part[12]; /* [n_parts] */
-    uint64_t bytes;      /* sum of the parts: memory in use while training */
+    uint64_t bytes;               /* sum of the parts: memory in use while training */
     /* peak, with temporary memory of loading and the first tree; 0 on the host */
     uint64_t most_bytes;
     uint64_t free_bytes; /* free GPU memory within `gpu-memory`; 0 on the host */
@@ -1419,7 +1420,7 @@ struct rw_plan {
     uint64_t far_bytes;
     /* typical transfer rate to the GPU in bytes/s; 0 if no codes are transferred during training */
     double link_rate;
-    double tree_ms;      /* expected time per round: the trees of all bags */
+    double tree_ms; /* expected time per round: the trees of all bags */
     /* Estimates for more GPUs in one host, whether present or not: time per tree, and its part for
      * exchanging histograms. 0 on the host. */
     struct rw_plan_many {
@@ -1464,8 +1465,8 @@ RW_API int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
  * - rw_workers_sum, rw_workers_agree.
  *
  * If one worker fails, all do, and the message names the worker. Other functions concern one worker
- * only. With several workers, rw_dataset_cache_files and rw_select return an error, and
- * rw_cross_validate and rw_bench must not be called, because they train. */
+ * only. With several workers, rw_dataset_cache_files, rw_cross_validate, rw_select, rw_tune and
+ * rw_bench return an error. */
 struct rw_comm;
 /* Sums wrap, so they hold for signed integers, too. */
 enum rw_comm_type { RW_COMM_U32, RW_COMM_U64 };
@@ -1478,8 +1479,8 @@ struct rw_comm_functions {
     /* 1: GPU buffers, with calls enqueued on `stream`; 0: host buffers, and stream is NULL */
     int device;
     /* Replaces buffer: [n] by the reduction over all workers. */
-    int (*all_reduce)(void *user, void *buffer, size_t n, enum rw_comm_type type, enum rw_comm_op op,
-                      void *stream);
+    int (*all_reduce)(void *user, void *buffer, size_t n, enum rw_comm_type type,
+                      enum rw_comm_op op, void *stream);
     /* send: [n_workers][n_each]. recv: [n_each], the sum over all workers of their row send[i],
      * where i is this worker. */
     int (*reduce_scatter)(void *user, const void *send, void *recv, size_t n_each,
@@ -1664,13 +1665,13 @@ RW_API int rw_model_check_data(struct rw_ctx *ctx, const struct rw_model *model,
  * rw_scorer_rows does for a scorer of the model. With first_feature 0 the rules for arrays in
  * rw_model_check_data apply, otherwise the rules for data with explicit ids. RW_ERR_DATA: the rows
  * do not fit. */
-RW_API int rw_model_check_rows(struct rw_ctx *ctx, const struct rw_model *model, uint32_t n_features,
-                               uint32_t first_feature);
+RW_API int rw_model_check_rows(struct rw_ctx *ctx, const struct rw_model *model,
+                               uint32_t n_features, uint32_t first_feature);
 /* Logs a warning if important features never appear in the data. A feature is important if it has
  * at least 1% of the model's gain, or of its splits if the model has no gains. seen:
  * [RW_FEATURE_IDS], marked for all n_docs documents. Below 1,000 documents there is no warning. */
-RW_API void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *model,
-                                  uint64_t n_docs, const unsigned char *seen);
+RW_API void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *model, uint64_t n_docs,
+                                  const unsigned char *seen);
 
 /* ---- explanations: SHAP values and importance ----
  *
@@ -1695,7 +1696,7 @@ RW_API void rw_model_warn_lacking(struct rw_ctx *ctx, const struct rw_model *mod
  * imported tree are 0, they are treated as missing, too. At a split without documents, each branch
  * weighs one half. */
 struct rw_explainer {
-    uint32_t n_features;     /* features that the trees use */
+    uint32_t n_features;      /* features that the trees use */
     const uint32_t *features; /* [n_features] ids, ascending */
     /* The mean score of the documents of `cover`. Without `cover`: the sum over the trees of each
      * tree's mean leaf value, weighted by its counts of training documents. */
@@ -1746,7 +1747,7 @@ struct rw_calibrate {
 struct rw_calibration_figures {
     /* sum of -w log(max(q, 2^-50)) / sum of w, where q is p if y = 1, else 1 - p */
     double log_loss;
-    double brier;    /* Brier score: sum of w (p - y)^2 / sum of w */
+    double brier; /* Brier score: sum of w (p - y)^2 / sum of w */
     /* Expected calibration error: sum over 10 bins of p, [0, .1) to [.9, 1], of |sum of w (y - p)|
      * / sum of w. */
     double error;
@@ -1776,7 +1777,7 @@ RW_API int rw_model_calibrate(struct rw_ctx *ctx, const struct rw_model *model,
 
 /* ---- report ---- */
 struct rw_report_options {
-    const char *title; /* NULL: "Ranking report" */
+    const char *title;                  /* NULL: "Ranking report" */
     const char *model_name, *data_name; /* text to show, such as paths; NULL: omit */
     const char *like; /* use this program's conventions; NULL: those of the parameters */
     int n_trees;      /* number of trees to draw, from the first, 0 to 100 */
@@ -1859,10 +1860,10 @@ struct rw_verify_by {
     /* Documents that reach another leaf in any tree, or whose score differs by more than rounding
      * in the program's number format: trees * 2^-24 (double: 2^-53) * sum of |leaf|. */
     uint32_t n_differ;
-    uint32_t doc;         /* the first such document */
-    int tree, node; /* where it differs: tree from 1, node from 0; tree 0: only in the score */
-    double most;          /* the largest difference of scores */
-    uint64_t n_pairs;     /* pairs of documents of a query */
+    uint32_t doc;     /* the first such document */
+    int tree, node;   /* where it differs: tree from 1, node from 0; tree 0: only in the score */
+    double most;      /* the largest difference of scores */
+    uint64_t n_pairs; /* pairs of documents of a query */
     /* pairs whose order changed: reversed, or tied in only one of the two rankings */
     uint64_t n_pairs_moved;
 };
@@ -1884,11 +1885,11 @@ RW_API int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model,
  * and name are equal. "-", devices and pipes are never the same file. */
 RW_API int rw_same_file(const char *a, const char *b);
 struct rw_out_file {
-    FILE *file;             /* write here */
+    FILE *file; /* write here */
     /* owned; temporary is NULL for standard output, a pipe or a device, which are written
      * directly */
     char *path, *temporary;
-    uint64_t n_reserved;    /* reserved bytes of disk space */
+    uint64_t n_reserved; /* reserved bytes of disk space */
 };
 /* Opens PATH.tmp-PID in the folder of `path`, or of its target if it is a link. "-" is standard
  * output. First removes such files that killed processes left. Files in use stay, also those of
@@ -1948,8 +1949,8 @@ struct rw_bench_options {
     struct rw_params *params;
 };
 /* Runs a suite of a benchmark on generated data. RW_ERR_ARGUMENT: unknown benchmark or suite, or an
- * invalid option. RW_ERR_INTERRUPTED: `row` stopped it. For other errors, see rw_train. The
- * benchmarks:
+ * invalid option. RW_ERR_UNSUPPORTED: several workers. RW_ERR_INTERRUPTED: `row` stopped it. For
+ * other errors, see rw_train. The benchmarks:
  *
  *   train    Trains on the device of parameter `device`.
  *   load     Reads text and its cache on the CPU, with one thread and with all threads of the

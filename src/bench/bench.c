@@ -244,6 +244,9 @@ static int check_options(struct rw_bench *bench, const char *name)
 {
     const struct rw_bench_options *o = bench->options;
     struct rw_ctx *ctx = bench->ctx;
+    if (rw_n_workers(ctx) > 1)
+        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "bench works with one worker only, not with %d",
+                       rw_n_workers(ctx));
     RW_TRY(find_suite(ctx, name, o->suite, &bench->suite));
     bench->name = bench->suite->name;
     if (o->shape) {

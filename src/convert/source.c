@@ -89,7 +89,7 @@ int rw_set_columns(struct rw_source *source, uint64_t n)
 {
     if (n > RW_MAX_FEATURE + 2)
         rw_refuse(source, "%llu features; expected at most %d", (unsigned long long)n,
-                  RW_FEATURE_IDS);
+                  RW_MAX_FEATURE + 2);
     if (source->status == RW_OK && RW_READ_NEW(source, source->out->column_name, n) == RW_OK &&
         RW_READ_NEW(source, source->out->column_had, n) == RW_OK)
         source->out->n_columns = (uint32_t)n;

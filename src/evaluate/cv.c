@@ -326,6 +326,7 @@ int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
     RW_DEFAULT_FPENV;
     RW_SCOPED(rw_free) struct validation *v = NULL;
     *out = NULL;
+    RW_TRY(rw_search_check(ctx, "cross-validation", NULL));
     RW_TRY(check_folds(ctx, dataset->n_queries, n_folds));
     RW_TRY(rw_result_new(ctx, (void **)&v, sizeof(*v)));
     RW_TRY(rw_arena_own(ctx, rw_result_arena(v), v, release));

@@ -48,7 +48,7 @@ struct rw_keyed {
 /* Compares two struct rw_keyed for qsort: by ascending key, then by ascending id. */
 int rw_by_key(const void *a, const void *b);
 
-/* Checks that a search has one worker and a validation set with values. what: the search, for
+/* Checks that a call has one worker and a validation set with values. what: the call, for
  * messages; valid: may be NULL. */
 int rw_search_check(struct rw_ctx *ctx, const char *what, const struct rw_dataset *valid);
 /* Reports parameters without effect once for several trainings, and silences the trainings. Their

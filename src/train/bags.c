@@ -16,7 +16,7 @@
 int rw_bags_check(struct rw_ctx *ctx, const struct rw_params *params,
                   const struct rw_objective *objective)
 {
-    const int draws = !objective || objective->draws || params->bag_queries < 1.0 ||
+    const int draws = (objective && objective->draws) || params->bag_queries < 1.0 ||
                       params->rounding != RW_ROUND_NEAREST || rw_params_sample(params);
     if (params->bags == 1)
         return RW_OK;
@@ -36,6 +36,28 @@ int rw_bags_check(struct rw_ctx *ctx, const struct rw_params *params,
                          "train-metric cannot be used with bags: the training set has scores of "
                          "each bag, not of the model\nhint: name it as a validation set instead")
                : RW_OK;
+}
+
+int rw_bags_check_queries(const struct rw_bags *bags, struct rw_ctx *ctx, uint32_t n_queries)
+{
+    uint64_t any[RW_MAX_BAGS] = {0};
+    for (int bag = 0; bag < bags->n; bag++) {
+        const struct rw_engine *engine = bags->engine[bag];
+        const struct rw_engine_rules *rules = &engine->rules;
+        for (uint32_t q = 0; q < n_queries && !any[bag]; q++)
+            any[bag] = rw_random(rules->bag_seed,
+                                 rw_bag_item(rules->bag, engine->first_query + (uint64_t)q), 0,
+                                 RW_STREAM_BAG) < rules->bag_threshold;
+    }
+    RW_TRY(rw_comm_max(ctx, any, (size_t)bags->n));
+    for (int bag = 0; bag < bags->n; bag++) {
+        if (!any[bag])
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "bag %d of %d has no queries\nhint: a larger bag-queries than %g",
+                           bag + 1, bags->n,
+                           (double)bags->engine[bag]->rules.bag_threshold / 4294967296.0);
+    }
+    return RW_OK;
 }
 
 uint64_t rw_bag_seed(uint64_t seed, int bag)

@@ -227,7 +227,7 @@ static int load_sets(struct booster *b)
         if (b->in.set[set]->start_score)
             RW_TRY(rw_engine_set_scores(engine[0], set, b->in.set[set]->start_score));
     }
-    return RW_OK;
+    return rw_bags_check_queries(&b->bags, b->ctx, b->in.set[0]->n_queries);
 }
 
 static int load_engine(struct booster *b)

@@ -423,6 +423,9 @@ struct rw_bags {
 /* Checks that the bags differ and that this training can have several. RW_ERR_ARGUMENT: not so. */
 int rw_bags_check(struct rw_ctx *ctx, const struct rw_params *params,
                   const struct rw_objective *objective);
+/* Checks that every bag has a query, once the training set is loaded. RW_ERR_ARGUMENT: a bag is
+ * empty. n_queries: number of queries of this worker. */
+int rw_bags_check_queries(const struct rw_bags *bags, struct rw_ctx *ctx, uint32_t n_queries);
 /* Returns the seed of a bag; that of bag 0 is the training's. */
 uint64_t rw_bag_seed(uint64_t seed, int bag);
 /* Divides the leaves by n, rounded once. */

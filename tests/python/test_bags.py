@@ -316,6 +316,16 @@ def test_spread_needs_bags(made: Made, params: dict[str, Any]) -> None:
         ({"bag_queries": 1.5}, "found '1.5'"),
         ({"bags": 2.5}, "expected a whole number, 1 to 64, found '2.5'"),
         ({"rounding": "nearest", "sample_queries": 1, "sample_features": 1, "seed": 1}, "all 3 bags would be equal"),
+        (
+            {
+                "rounding": "nearest",
+                "sample_queries": 1,
+                "sample_features": 1,
+                "objective": lambda scores, _: (scores, scores),
+            },
+            "all 3 bags would be equal",
+        ),
+        ({"bag_queries": 1e-4}, "bag 1 of 3 has no queries\nhint: a larger bag_queries than 0.0001"),
         ({"train_metric": True}, "train.metric cannot be used with bags"),
         ({"debias": "additive"}, "bags cannot be used with 'debias', which learns while it trains"),
     ],

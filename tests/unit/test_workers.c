@@ -247,3 +247,29 @@ Test(workers, the_best_of_all, .init = setup, .fini = teardown)
     for (int r = 0; r < 3; r++)
         cr_assert_eq(n_wrong[r], 0, "rank %d", r);
 }
+
+/* Calls that train by themselves are refused. */
+static int refused_calls(void *user, struct rw_ctx *own, int rank)
+{
+    const struct rw_dataset *data = user;
+    struct rw_params *params;
+    struct rw_cv *cv;
+    RW_TRY(rw_params_new(own, &params));
+    const int status = rw_cross_validate(own, params, data, 2, &cv);
+    cr_expect_eq(status, RW_ERR_UNSUPPORTED, "rank %d", rank);
+    cr_expect_str_eq(rw_last_error(own), "cross-validation works with one worker only, not with 2");
+    rw_params_free(params);
+    const struct rw_bench_options options = {.quick = 1};
+    cr_expect_eq(rw_bench(own, "load", &options, NULL, NULL), RW_ERR_UNSUPPORTED);
+    cr_expect_str_eq(rw_last_error(own), "bench works with one worker only, not with 2");
+    return RW_OK;
+}
+
+Test(workers, refused_calls, .init = setup, .fini = teardown)
+{
+    const struct rw_synth_options made = {.shape = "letor", .n_queries = 4, .seed = 1};
+    struct rw_dataset *data;
+    cr_assert_eq(rw_synth(ctx, &made, NULL, &data), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(rw_workers_run(ctx, 2, refused_calls, data), RW_OK, "%s", rw_last_error(ctx));
+    rw_dataset_free(data);
+}
