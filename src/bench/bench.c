@@ -4,15 +4,11 @@
 #include "bench/bench.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/machine.h"
 #include "base/system.h"
-#include "comm/comm.h"
 #include "gpu/device/device.h"
 #include "synth/synth.h"
 

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <sys/utsname.h>
 
-#include "base/machine.h"
-#include "comm/comm.h"
 #include "gpu/device/device.h"
 #include "tree/engine.h"
 

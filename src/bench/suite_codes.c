@@ -1,10 +1,8 @@
 /* Training sets generated as codes, and the suites "far" and "workers", which train on them. The
  * values of sets of this size would not fit in memory. */
 #include <float.h>
-#include <stddef.h>
 
 #include "bench/bench.h"
-#include "comm/comm.h"
 #include "gpu/device/device.h"
 
 /* Each of the eight bytes of a random 64-bit word makes the code of one feature. Every

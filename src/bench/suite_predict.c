@@ -3,7 +3,6 @@
  * each tree of the model from its root. In the table, the method "walk" is rw_flat_walk if
  * documents are scored in one call, and rw_predict_one if they are scored one at a time. */
 
-#include "base/machine.h"
 #include "bench/bench.h"
 #include "model/scorer.h"
 

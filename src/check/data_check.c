@@ -3,16 +3,10 @@
  * documents that reveal labels), duplicates, and drift (different distributions in two sets).
  * Absent values count as 0, as in training by default, or as a category of their own. Drift
  * compares the values that are not missing, and the fractions of missing values. */
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/bits.h"
-#include "base/mem.h"
-#include "dataset/dataset.h"
-#include "dataset/names.h"
 #include "io/data_format.h"
 #include "metric/metric.h"
 

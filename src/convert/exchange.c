@@ -1,9 +1,7 @@
 /* The public functions for files of other programs: export, import, verification, and the check
  * before training whether a format will be able to represent the model. Also reads feature sets. */
-#include "binning/bins.h"
 #include "convert/convert.h"
 #include "io/input.h"
-#include "params/params.h"
 #include "train/train.h"
 
 static const struct rw_model_format *const formats[] = {

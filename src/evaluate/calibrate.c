@@ -5,11 +5,7 @@
  * isotonic and logistic. */
 #include "evaluate/evaluate.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "dataset/dataset.h"
 
 enum { FOLDS = 5, BINS = 10, NO_FOLD = -1 };
 static const double log_of_2 = 0.6931471805599453;

@@ -1,12 +1,9 @@
 /* Compares two rankings of the same data: the difference of a metric, whether chance explains it,
  * and which queries cause it. Also corrects the p values of several tests (rw_holm), and reads the
  * groups into which a user divides the queries. */
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/rng.h"
-#include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
 #include "io/data_format.h"
 

@@ -3,12 +3,9 @@
  * runs. */
 #include "evaluate/evaluate.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "dataset/dataset.h"
 #include "io/data_format.h"
 
 /* One request for a measurement: parameters, data and scores. All pointers are borrowed. */

@@ -1,15 +1,11 @@
 /* Selects a small feature set that loses at most a given amount of the metric. It trains on the n
  * most important features, by permutation importance, and searches for the smallest n. Features
  * that training may use are called candidates. The file also implements permutation importance. */
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
 #include "base/rng.h"
 #include "model/scorer.h"
-#include "params/params.h"
 #include "train/train.h"
 
 /* A struct rw_selected and its parts, which are freed together. Its arena owns everything except

@@ -2,11 +2,8 @@
  * loss on the way, and chooses the smallest model within the permitted loss. If the model averages
  * bags, it removes whole rounds. In this file a round is a group of trees that are removed
  * together. */
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
 
 /* The table has a row for the whole model, for the chosen one, and for each of these percentages of

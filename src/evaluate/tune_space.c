@@ -4,10 +4,8 @@
  * significant digits, because more would be noise and are hard to read. Only parameters that change
  * a tree or a leaf can be searched, because all trials share one set of codes and one metric. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/rng.h"
-#include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
 #include "params/params.h"
 

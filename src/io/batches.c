@@ -7,9 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 
-#include "base/mem.h"
 #include "comm/comm.h"
 #include "io/source.h"
 

@@ -3,14 +3,10 @@
  * kept in memory or in a temporary file. Several threads can unpack the members of a gzip file. */
 #include "io/input.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include "base/machine.h"
 #include "base/system.h"
 #include "binning/bins.h"
 #include "comm/comm.h"

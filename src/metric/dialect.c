@@ -4,10 +4,8 @@
 #include "metric/metric.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "dataset/dataset.h"
 

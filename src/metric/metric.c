@@ -3,11 +3,7 @@
 #include "metric/metric.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/system.h"
 #include "comm/comm.h"

@@ -4,9 +4,6 @@
  * writes scores and leaves as text. */
 #include "model/scorer.h"
 
-#include <string.h>
-
-#include "dataset/dataset.h"
 #include "model/model_text.h"
 
 /* Nanoseconds of one thread of a server of 2023. A node takes 1.3 to 3 ns, and most in models that

@@ -2,13 +2,9 @@
  * of scores to probabilities (the calibration), uses of features, and whether data fits a model. */
 #include "model/model.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/exact.h"
-#include "base/mem.h"
-#include "dataset/dataset.h"
 
 int rw_model_new(struct rw_ctx *ctx, struct rw_model **out)
 {

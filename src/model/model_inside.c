@@ -3,10 +3,7 @@
  * warns about features that no document has. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/mem.h"
-#include "dataset/dataset.h"
 #include "model/model_text.h"
 
 struct rw_model_info rw_model_info(const struct rw_model *model)

@@ -2,15 +2,9 @@
  * functions that read and check a file. Several threads read the trees. */
 #include "model/model_text.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/mem.h"
 #include "base/system.h"
-#include "dataset/dataset.h"
 
 /* Allocates a zeroed array when reading; when writing, the array exists. */
 #define MAKE(w, array, n) ((w)->is_writing ? RW_OK : RW_NEW((w)->ctx, array, (size_t)(n)))

@@ -2,11 +2,7 @@
  * (model/model_text.h) both reads and writes its word, so that reader and writer cannot differ. */
 #include "model/model_text.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 
 struct rw_words rw_words_of(struct rw_ctx *ctx, const char *path, const char *text, size_t n)
 {

@@ -2,9 +2,6 @@
  * The vector code for a block and some trees is in packed_tmpl.c. */
 #include "model/scorer.h"
 
-#include <math.h>
-#include <string.h>
-
 enum {
     MOST_COLUMNS = 16384,   /* codes of a block then take 2 or 4 MiB per thread */
     MOST_STEPS = 1 << 30,   /* per tree, so that indices fit into 32 bits */

@@ -21,10 +21,7 @@
  * factor. So a tree takes leaves x points steps (the idea of Yu et al., "Linear TreeShap",
  * 2022). */
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
-#include "dataset/dataset.h"
 #include "model/scorer.h"
 
 enum {

@@ -4,8 +4,6 @@
  * that this matters are far below half a unit. This file also finds the positions of a ranking,
  * by comparing each document with all. It is compiled for each instruction set (base/machine.h).
  * The parts that differ are first. */
-#include <math.h>
-#include <string.h>
 
 #include "objective/objective.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/ctx.h"
-#include "rankwood.h"
 
 /* To add a word, add a row, or add the word to a row. Words are in lower case with '-' in place
  * of '_' and a blank on both sides. A word may be in several rows if different commands accept

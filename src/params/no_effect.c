@@ -5,9 +5,7 @@
 #include "params/params.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "comm/comm.h"
 
 /* Indexed by parameter: 1 after a warning in this process. */

@@ -4,14 +4,9 @@
 #include "params/params.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/exact.h"
-#include "base/mem.h"
 #include "base/system.h"
-#include "dataset/names.h"
 
 const struct rw_param_row rw_param_rows[RW_N_PARAMS] = {
 #define RW_PARAM(type, field, name, value, range, least, most, word, as, arg, model, roles, needs, \

@@ -2,7 +2,6 @@
  * label, its features and its first trees. Then writes the page that shows them. */
 #include "report/report.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/system.h"

@@ -1,11 +1,8 @@
 /* Draws the charts of a report and writes escaped HTML. Charts are SVG, except trees, which are
  * HTML elements in a grid. report.h describes each chart. */
 #include <limits.h>
-#include <math.h>
 #include <stdarg.h>
-#include <string.h>
 
-#include "base/ctx.h"
 #include "report/report.h"
 
 /* The ticks of an axis, at the values (first + i) * step. */

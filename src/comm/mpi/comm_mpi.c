@@ -9,10 +9,7 @@
  * communicator therefore ends with MPI_Abort, after the message has been printed. */
 #include <mpi.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "comm/comm.h"
 

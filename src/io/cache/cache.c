@@ -9,7 +9,6 @@
 
 #include "dataset/categories.h"
 #include "io/data_format.h"
-#include "io/input.h"
 #include "io/text.h"
 
 const struct rw_cache_row rw_cache_row[RW_CACHE_N_SECTIONS] = {

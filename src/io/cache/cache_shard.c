@@ -3,7 +3,6 @@
  * read as a whole. `whole` is the file, `own` the resulting cache. Also implements
  * rw_cache_divided: finds query boundaries, and checks the checksum of a cache that several workers
  * read. */
-#include <sys/mman.h>
 #include <zlib.h>
 
 #include "base/system.h"

@@ -1,9 +1,7 @@
 /* Writes a data set, with or without bins, as a cache file. If all columns are dense, their values
  * can also be written first, directly and in any order (struct rw_cache_values). The other sections
  * are then written around them. A word is a value of a categorical feature, given as text. */
-#include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/system.h"
 #include "dataset/categories.h"
