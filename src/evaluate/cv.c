@@ -3,6 +3,7 @@
  * model is also trained without the next fold, f + 1
  * (fold 0 after the last one), which decides when training stops. The measured queries do not
  * influence the model, except that `auto` parameters follow from the size of the whole set. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,20 +198,21 @@ static int has_stopped(void *user, const struct rw_progress *progress)
 
 struct jobs {
     struct rw_ctx *ctx; /* the caller's; borrowed */
-    int n_workers, n_jobs;
+    int n_jobs;
     rw_job_fn run;
     void *user;
+    atomic_int next; /* the first job that no worker has begun */
 };
 
-/* Runs the jobs worker, worker + n_workers and so on. Jobs are independent, so their workers do
- * not communicate. */
+/* Runs the next job until all have begun. Jobs are independent, so their workers do not
+ * communicate. */
 static int run_some(void *user, struct rw_ctx *ctx, int worker)
 {
-    const struct jobs *jobs = user;
+    struct jobs *jobs = user;
     RW_TRY(rw_ctx_set_comm(ctx, NULL));
     if (worker > 0)
         RW_TRY(rw_ctx_set_poll(ctx, has_stopped, jobs->ctx));
-    for (int i = worker; i < jobs->n_jobs; i += jobs->n_workers)
+    for (int i; (i = atomic_fetch_add(&jobs->next, 1)) < jobs->n_jobs;)
         RW_TRY(jobs->run(jobs->user, ctx, i));
     return RW_OK;
 }
@@ -218,7 +220,7 @@ static int run_some(void *user, struct rw_ctx *ctx, int worker)
 int rw_jobs_run(struct rw_ctx *ctx, int at_once, int n_jobs, rw_job_fn run, void *user)
 {
     const int most = at_once < n_jobs ? at_once : n_jobs;
-    struct jobs jobs = {ctx, most, n_jobs, run, user};
+    struct jobs jobs = {.ctx = ctx, .n_jobs = n_jobs, .run = run, .user = user};
     const rw_log_fn log = ctx->log;
     if (most > 1) {
         ctx->log = NULL;

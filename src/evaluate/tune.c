@@ -24,7 +24,9 @@
 #include "train/train.h"
 
 enum {
-    BRACKET = 9,       /* trials of a bracket */
+    BRACKET_TRIALS = 9,
+    MOST_BRACKETS = 4, /* that run at the same time */
+    RUNG_TRIALS = MOST_BRACKETS * BRACKET_TRIALS,
     KEPT_PART = 3,     /* a rung keeps 1 in 3 */
     N_RUNGS = 3,       /* the last one is whole */
     N_SUBSETS = 3,     /* all queries, the first half, the second half */
@@ -322,7 +324,7 @@ static int train_trial(const struct tuning *t, struct rw_ctx *ctx, struct trial 
 
 struct rung {
     const struct tuning *t;
-    struct trial *trial[BRACKET]; /* [n] */
+    struct trial *trial[RUNG_TRIALS]; /* [n] */
     int n, number;
 };
 
@@ -369,7 +371,7 @@ static int ranks_before(const struct trial *a, const struct trial *b, int s)
  * others. */
 static void halve(struct trial *const *trial, int n)
 {
-    uint8_t stays[BRACKET][N_SUBSETS] = {0};
+    uint8_t stays[BRACKET_TRIALS][N_SUBSETS] = {0};
     for (int s = 0; s < N_SUBSETS; s++) {
         int n_alive = 0;
         for (int i = 0; i < n; i++)
@@ -453,8 +455,10 @@ static int add_trial(struct tuning *t)
     return RW_OK;
 }
 
-/* Runs a bracket of n trials. Returns OUT_OF_TIME if the time ended before its last rung. */
-static int run_bracket(struct tuning *t, int n)
+/* Runs n trials: a bracket, or several at the same time, so that their last rungs keep the machine
+ * busy, too. Brackets are independent. Returns OUT_OF_TIME if the time ended before the last rung.
+ */
+static int run_brackets(struct tuning *t, int n)
 {
     const int first = t->made->n_trials;
     for (int i = 0; i < n; i++)
@@ -470,8 +474,8 @@ static int run_bracket(struct tuning *t, int n)
         if (first == 0 && trial[0]->status < 0)
             return rw_fail(t->ctx, trial[0]->status, "%s", trial[0]->failure);
         RW_TRY(report_rung(t, &rung));
-        if (number < N_RUNGS - 1)
-            halve(trial, n);
+        for (int i = 0; i < n && number < N_RUNGS - 1; i += BRACKET_TRIALS)
+            halve(trial + i, n - i < BRACKET_TRIALS ? n - i : BRACKET_TRIALS);
         if (first > 0 && number < N_RUNGS - 1 && t->end_ms > 0.0 && rw_clock_ms() >= t->end_ms)
             return OUT_OF_TIME;
     }
@@ -482,12 +486,15 @@ static int search(struct tuning *t)
 {
     struct rw_tuned *tuned = &t->made->tuned;
     const int most = t->options->n_trials ? t->options->n_trials : INT32_MAX;
-    RW_TRY(run_bracket(t, 1));
+    /* brackets at the same time fill a GPU, but an interruption loses all of them */
+    const int one = t->end_ms > 0.0 || t->part[0].resident.codes || t->at_once > MOST_BRACKETS;
+    const int n_together = (one ? 1 : t->at_once) * BRACKET_TRIALS;
+    RW_TRY(run_brackets(t, 1));
     tuned->n_trials = 1;
     while (tuned->n_trials < most) {
-        const int left = most - tuned->n_trials, n = left < BRACKET ? left : BRACKET;
+        const int left = most - tuned->n_trials, n = left < n_together ? left : n_together;
         const int is_late = t->end_ms > 0.0 && rw_clock_ms() >= t->end_ms;
-        const int status = is_late ? OUT_OF_TIME : run_bracket(t, n);
+        const int status = is_late ? OUT_OF_TIME : run_brackets(t, n);
         for (int i = tuned->n_trials; i < t->made->n_trials; i++)
             curve_release(&t->made->trial[i]->curve); /* of an unfinished bracket */
         tuned->is_interrupted = status == RW_ERR_INTERRUPTED;
