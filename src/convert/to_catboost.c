@@ -9,9 +9,10 @@
  * A float goes right if it is greater than the border. NaN is minus infinity (AsFalse), infinity
  * (AsTrue), or compared, which is false (AsIs, and without has_nans). This is a direction of the
  * entry, not of the node. A feature whose nodes disagree about NaN therefore becomes two entries
- * with one feature_index. Trees are "oblivious_trees" (one split per level, with
- * the root's last) or "trees" (nested nodes). Leaves are doubles. They are added in the order of
- * the trees, the sum is scaled, and the bias is added.
+ * with one feature_index. Trees are "oblivious_trees" (one split per level, with the root's last) or
+ * "trees" (nested nodes). The former are written if all trees have this form, and CatBoost scores
+ * them faster. Leaves are doubles. They are added in the order of the trees, the sum is scaled, and
+ * the bias is added. For blocks of documents, four oblivious trees are added up first.
  *
  * A category is identified by the hash of its word; features_info.cat_features_hash has the words.
  * It goes right if it equals the value. A split that lists several categories would need a chain of
@@ -26,6 +27,7 @@
 #include "convert/convert.h"
 
 enum {
+    MOST_LEVELS = 16,  /* of symmetric trees, as in CatBoost's training */
     MOST_LEFT = 65534, /* most nodes in a left branch: the offset to the right child has 16 bits */
     MOST_BUCKETS = 65536 /* most lists of borders or values that CatBoost can number */
 };
@@ -365,9 +367,28 @@ static void put_features(const struct writing *w, struct rw_put *put)
 
 /* ---- trees ---- */
 
+static void put_split(const struct writing *w, const struct rw_ens_node *node, struct rw_put *put)
+{
+    const size_t n_splits = w->n_floats + w->n_singles + w->n_sets;
+    const struct split key = {.node = node};
+    const struct split *split = bsearch(&key, w->split, n_splits, sizeof(key), by_question);
+    const enum kind kind = kind_of(node);
+    if (kind == FLOAT)
+        rw_put_format(put, "{\"border\":%lf,\"float_feature_index\":%u",
+                      (double)(float)node->threshold, split->entry);
+    else if (kind == ONE)
+        rw_put_format(put, "{\"cat_feature_index\":%u,\"value\":%d", split->entry,
+                      value_of(w, node));
+    else
+        rw_put_format(put, "{\"ctr_target_border_idx\":%u,\"border\":0.0", split->class_of);
+    rw_put_format(put, ",\"split_index\":%zu,\"split_type\":\"%s\"}", (size_t)(split - w->split),
+                  kind == FLOAT ? "FloatFeature"
+                  : kind == ONE ? "OneHotFeature"
+                                : "OnlineCtr");
+}
+
 static void begin_node(struct rw_put *put, const struct rw_visit *at, const void *user)
 {
-    const struct writing *w = user;
     if (at->node->left < 0) {
         rw_put_text(put, "{\"value\":");
         rw_catboost_put_double(put, at->node->value);
@@ -376,24 +397,67 @@ static void begin_node(struct rw_put *put, const struct rw_visit *at, const void
         rw_put_text(put, "}");
         return;
     }
-    const size_t n_splits = w->n_floats + w->n_singles + w->n_sets;
-    const struct split key = {.node = at->node};
-    const struct split *split = bsearch(&key, w->split, n_splits, sizeof(key), by_question);
-    const enum kind kind = kind_of(at->node);
-    if (kind == FLOAT)
-        rw_put_format(put, "{\"split\":{\"border\":%lf,\"float_feature_index\":%u",
-                      (double)(float)at->node->threshold, split->entry);
-    else if (kind == ONE)
-        rw_put_format(put, "{\"split\":{\"cat_feature_index\":%u,\"value\":%d", split->entry,
-                      value_of(w, at->node));
-    else
-        rw_put_format(put, "{\"split\":{\"ctr_target_border_idx\":%u,\"border\":0.0",
-                      split->class_of);
-    rw_put_format(
-        put, ",\"split_index\":%zu,\"split_type\":\"%s\"},\"left\":", (size_t)(split - w->split),
-        kind == FLOAT ? "FloatFeature"
-        : kind == ONE ? "OneHotFeature"
-                      : "OnlineCtr");
+    rw_put_text(put, "{\"split\":");
+    put_split(user, at->node, put);
+    rw_put_text(put, ",\"left\":");
+}
+
+/* Returns node `number` of a level, counted from the left, or the leaf above it. */
+static const struct rw_ens_node *node_at(const struct rw_ens_tree *tree, int level, int32_t number)
+{
+    const struct rw_ens_node *node = tree->node;
+    while (level-- > 0 && node->left >= 0)
+        node = &tree->node[number >> level & 1 ? node->right : node->left];
+    return node;
+}
+
+/* Returns the number of levels if all nodes of a level have one test and all leaves are below the
+ * last level; else -1. */
+static int symmetric_levels(const struct rw_ens_tree *tree)
+{
+    int levels = 0;
+    while (levels <= MOST_LEVELS && node_at(tree, levels, 0)->left >= 0)
+        levels++;
+    if (levels > MOST_LEVELS || tree->n_nodes != (2 << levels) - 1)
+        return -1;
+    for (int level = 0; level < levels; level++) {
+        const struct split first = {.node = node_at(tree, level, 0)};
+        for (int32_t i = 1; i < 1 << level; i++) {
+            const struct split other = {.node = node_at(tree, level, i)};
+            if (other.node->left < 0 || by_question(&first, &other) != 0)
+                return -1;
+        }
+    }
+    return levels;
+}
+
+static int all_symmetric(const struct rw_ensemble *ensemble)
+{
+    int32_t t = 0;
+    while (t < ensemble->n_trees && symmetric_levels(&ensemble->tree[t]) >= 0)
+        t++;
+    return t == ensemble->n_trees;
+}
+
+/* Writes the tests of the levels, with the root's last, and the leaves from left to right. */
+static void put_symmetric(const struct writing *w, const struct rw_ens_tree *tree,
+                          struct rw_put *put)
+{
+    const int levels = symmetric_levels(tree);
+    rw_put_text(put, "{\"splits\":[");
+    for (int level = levels - 1; level >= 0; level--) {
+        put_split(w, node_at(tree, level, 0), put);
+        rw_put_text(put, level > 0 ? "," : "");
+    }
+    for (int weights = 0; weights <= 1; weights++) {
+        rw_put_text(put, weights ? "],\"leaf_weights\":[" : "],\"leaf_values\":[");
+        for (int32_t i = 0; i < 1 << levels; i++) {
+            const struct rw_ens_node *leaf = node_at(tree, levels, i);
+            rw_put_text(put, i > 0 ? "," : "");
+            rw_catboost_put_double(put, weights ? leaf->docs : leaf->value);
+        }
+    }
+    rw_put_text(put, "]}");
 }
 
 /* Refuses a tree if a left child has more nodes below it than the offset can skip. */
@@ -419,10 +483,15 @@ static int put_trees(const struct writing *w, struct rw_put *put)
 {
     /* CatBoost's reader recurses; jansson allows 2,048 levels. */
     static const struct rw_walk walk = {begin_node, ",\"right\":", "}", .deepest = 1000};
-    rw_put_text(put, "\"trees\":[");
+    const int symmetric = all_symmetric(w->ensemble);
+    rw_put_text(put, symmetric ? "\"oblivious_trees\":[" : "\"trees\":[");
     for (int32_t t = 0; t < w->ensemble->n_trees; t++) {
-        RW_TRY(check_left(&w->ensemble->tree[t], t, put));
         rw_put_text(put, t > 0 ? ",\n" : "\n");
+        if (symmetric) {
+            put_symmetric(w, &w->ensemble->tree[t], put);
+            continue;
+        }
+        RW_TRY(check_left(&w->ensemble->tree[t], t, put));
         RW_TRY(rw_walk_tree(&walk, w->ensemble, t, w, put));
     }
     rw_put_text(put, "\n],\n");

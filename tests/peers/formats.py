@@ -228,6 +228,12 @@ def by_thresholds(c, args, train, rankeval):
         onnx_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value).astype(np.float32))
         catboost_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value).astype(np.float32))
         pmml_peers.outwards(c, "m.txt", "docs.txt", what, matrix(docs, value))
+        c.run("train", "train.txt", "--rounds", "20", "--grow", "symmetric", "--min-docs", "5",
+              "--absent", absent, "--quiet", "-o", "symmetric.txt")
+        near = data.boundary_docs(data.cuts_of("symmetric.txt"), N_FEATURES, args.docs, 9)
+        data.write_docs("near.txt", near)
+        catboost_peers.outwards(c, "symmetric.txt", "near.txt", f"symmetric, {what}",
+                                matrix(near, value).astype(np.float32))
         names = ["eslr-raw", "xgboost-dump", *data.BY_SET, "vespa", "pmml"] + ["ranklib"] * (absent == "zero")
         out_by_rules(c, "m.txt", docs, "docs.txt", what, names)
         # Solr's slack cannot represent a threshold of -1, as features of whole numbers have, and only few near -1e-6

@@ -291,13 +291,17 @@ def test_words_in_lightgbm(model: rankwood.Model, tmp_path) -> None:
     assert np.allclose(scores, model.predict(test), rtol=0, atol=1e-12)
 
 
-def test_words_in_catboost(tmp_path) -> None:
-    """Missing ones are empty texts there; among the words are such as training never saw."""
+@pytest.mark.parametrize("grow", ["leaves", "symmetric"])
+def test_words_in_catboost(grow: str, tmp_path) -> None:
+    """Missing ones are empty texts there; among the words are such as training never saw. A file of symmetric trees
+    has CatBoost's own form."""
     table, test = frame(1), frame(2)
     table.loc[::9, "shop"] = test.loc[::7, "shop"] = np.nan
-    model = rankwood.train(PARAMS, rankwood.Dataset(table, "label", qid="qid"))
+    params = PARAMS if grow == "leaves" else PARAMS | {"grow": grow, "leaves": "auto", "depth": 4}
+    model = rankwood.train(params, rankwood.Dataset(table, "label", qid="qid"))
     model.export(tmp_path / "model.json", "catboost", feature_base=0)
     test = recoded(test.assign(shop=test["shop"].astype(object).replace("shop 07", "unseen")), ["unseen", *SHOPS])
+    assert ('"oblivious_trees"' in (tmp_path / "model.json").read_text()) == (grow == "symmetric")
     back = rankwood.Model.import_from(tmp_path / "model.json", "catboost", feature_base=0)
     assert set(back.categories["shop"]) <= set(model.categories["shop"])
     assert (back.predict(test) == model.predict(test)).all()

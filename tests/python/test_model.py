@@ -58,6 +58,28 @@ def test_export_and_import(made: Made, model: Model, tmp_path: Any, format: str)
     assert np.array_equal(np.argsort(a, kind="stable"), np.argsort(b, kind="stable"))
 
 
+def test_symmetric_in_catboost(made: Made, tmp_path: Any) -> None:
+    """Trees of one test per level, in CatBoost's own form. Missing values of some features go to both sides."""
+    X = np.where(made.X < -0.5, np.float32(np.nan), made.X)
+    params = {"rounds": 20, "grow": "symmetric", "min_docs": 1, "depth": 4}
+    model = rankwood.train(params, rankwood.Dataset(X, made.y, qid=made.qid))
+    path = tmp_path / "model.json"
+    model.export(path, "catboost", feature_base=0)
+    text = json.loads(path.read_text())
+    assert len(text["oblivious_trees"]) == 20 and "trees" not in text
+    columns = [entry["flat_feature_index"] for entry in text["features_info"]["float_features"]]
+    assert len(columns) > len(set(columns)), "a feature that is listed for either side"
+    back = Model.import_from(path, "catboost", feature_base=0)
+    assert (back.predict(X) == model.predict(X)).all()
+    catboost = pytest.importorskip("catboost")
+    theirs = catboost.CatBoost()
+    theirs.load_model(str(path), format="json")
+    assert np.abs(theirs.predict(X) - model.predict(X)).max() < 1e-15
+    leaves = np.array([[tree["leaf_values"][i] for tree, i in zip(text["oblivious_trees"], row, strict=True)]
+                       for row in theirs.calc_leaf_indexes(X).tolist()])
+    assert (np.add.accumulate(leaves, axis=1)[:, -1] == model.predict(X)).all()
+
+
 def test_export_to_a_feature_set(named: Model, tmp_path: Any) -> None:
     path = tmp_path / "set.json"
     names = ["x", *reversed("abcdef")]

@@ -24,11 +24,13 @@ def values_of(model: rankwood.Model, made: Made, **how: Any) -> np.ndarray[Any, 
     return full
 
 
-@pytest.fixture(scope="module", params=["all", "sampled", "missing", "refitted", "other data"])
+@pytest.fixture(scope="module", params=["all", "sampled", "missing", "refitted", "other data", "symmetric"])
 def model(request: pytest.FixtureRequest, made: Made, other: Made, small: dict[str, Any]) -> rankwood.Model:
     params = small | {"early_stop": 0, "leaves": 12, "min_docs": 1}
     if request.param == "sampled":
         params |= {"sample_docs": 0.5}
+    if request.param == "symmetric":
+        params |= {"grow": "symmetric", "leaves": "auto", "depth": 3}
     X = made.X
     if request.param == "missing":
         X = np.where(X < -0.5, np.float32(np.nan), X)
@@ -79,7 +81,7 @@ def test_shap_reads_exported_trees(model: rankwood.Model, made: Made) -> None:
     assert float(np.ravel(explainer.expected_value)[0]) == pytest.approx(full[0, -1], abs=1e-6)
 
 
-def is_refit_with_empty_leaves(model: rankwood.Model) -> bool:
+def has_empty_leaves(model: rankwood.Model) -> bool:
     """Exports count such a leaf as one document, so that no program divides by 0."""
     return b" docs 0 " in model.to_bytes()
 
@@ -93,7 +95,7 @@ def test_lightgbm(model: rankwood.Model, made: Made, tmp_path: Path) -> None:
     assert np.abs(theirs.sum(axis=1) - model.predict(made.X)).max() < 1e-9
     back = rankwood.Model.import_from(tmp_path / "model.txt", "lightgbm", feature_base=0)
     assert np.abs(theirs - values_of(back, made)).max() < 1e-6
-    if not is_refit_with_empty_leaves(model):
+    if not has_empty_leaves(model):
         assert np.abs(theirs - values_of(model, made)).max() < 1e-6
     shap = pytest.importorskip("shap")
     assert np.abs(shap.TreeExplainer(booster).shap_values(made.X) - theirs[:, :-1]).max() < 1e-6
@@ -114,7 +116,7 @@ def test_xgboost(model: rankwood.Model, made: Made, tmp_path: Path, kind: str) -
     back = rankwood.Model.import_from(path, kind, feature_base=0)
     most = np.abs(theirs).max()
     assert np.abs(theirs - values_of(back, made)).max() < 1e-5 * most
-    if not is_refit_with_empty_leaves(model):
+    if not has_empty_leaves(model):
         assert np.abs(theirs - values_of(model, made)).max() < 1e-5 * most
 
 
@@ -126,7 +128,7 @@ def test_catboost(model: rankwood.Model, made: Made, tmp_path: Path) -> None:
     theirs = theirs_model.get_feature_importance(catboost.Pool(made.X), type="ShapValues")
     back = rankwood.Model.import_from(tmp_path / "model.json", "catboost", feature_base=0)
     assert np.abs(theirs - values_of(back, made)).max() < 1e-6
-    if not is_refit_with_empty_leaves(model):
+    if not has_empty_leaves(model):
         assert np.abs(theirs - values_of(model, made)).max() < 1e-6
 
 

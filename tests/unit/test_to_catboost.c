@@ -59,6 +59,50 @@ Test(to_catboost, its_text)
     rw_ctx_free(ctx);
 }
 
+/* Trees with one test per level are written with the root's test last and the leaves from left to
+ * right, so the second test decides the higher bit. One node with another side for missing values
+ * makes all trees nested. */
+Test(to_catboost, symmetric)
+{
+    static const char trees[] =
+        "]},\n\"oblivious_trees\":[\n{\"splits\":[{\"border\":-3.0,\"float_feature_index\":2,"
+        "\"split_index\":1,\"split_type\":\"FloatFeature\"},{\"border\":0.5,"
+        "\"float_feature_index\":1,\"split_index\":0,\"split_type\":\"FloatFeature\"}],"
+        "\"leaf_values\":[1.0,2.0,3.0,4.0],\"leaf_weights\":[1.0,1.0,1.0,1.0]},\n"
+        "{\"splits\":[],\"leaf_values\":[0.25],\"leaf_weights\":[1.0]}\n],\n"
+        "\"scale_and_bias\":[1,[0]]}\n";
+    static const char nodes[] =
+        "tree 1 leaves 4\nnode 0 feature 1 <= 0.5 left node 1 right node 2 missing left gain 0 "
+        "# page \"age\"\n"
+        "node 1 feature 2 <= -3 left leaf 0 right leaf 1 missing left gain 0\n"
+        "node 2 feature 2 <= -3 left leaf 2 right leaf 3 missing SIDE gain 0\n"
+        "leaf 0 1\nleaf 1 2\nleaf 2 3\nleaf 3 4\n\ntree 2 leaves 1\nleaf 0 0.25\n\n";
+    struct rw_ctx *ctx = fixture_ctx();
+    char *plain = fixture_replaced(small_model, strstr(small_model, "tree 1"), nodes);
+    for (int is_left = 0; is_left <= 1; is_left++) {
+        char *text = fixture_replaced(plain, "SIDE", is_left ? "left" : "right");
+        struct rw_model *model = fixture_model(ctx, text), *back;
+        free(text);
+        size_t n;
+        text = convert_write(ctx, model, convert_format("catboost"), -1, &n);
+        const char *written = strstr(text, "]},\n\"oblivious_trees\"");
+        cr_assert_eq(!written, !is_left);
+        cr_assert_eq(!strstr(text, "\"trees\""), is_left);
+        if (is_left) {
+            cr_assert_str_eq(written, trees);
+            cr_assert_eq(convert_read(ctx, text, n, convert_format("catboost"), -1, &back), RW_OK);
+            convert_same_model(model, back, 0);
+            convert_same_text(ctx, back, convert_format("catboost"), -1, text, n);
+            rw_model_free(back);
+            convert_damaged("catboost", text, n);
+        }
+        rw_mem_free(text);
+        rw_model_free(model);
+    }
+    free(plain);
+    rw_ctx_free(ctx);
+}
+
 Test(to_catboost, without_trees)
 {
     struct rw_ctx *ctx = fixture_ctx();
