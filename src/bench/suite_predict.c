@@ -95,23 +95,27 @@ static int score_one_by_one(void *user, struct rw_share *share)
     return RW_OK;
 }
 
+/* leaves: of a tree that grows by gain; NULL: symmetric trees of six levels. */
 static int make_model(struct scoring *s, const char *leaves)
 {
     struct rw_ctx *ctx = s->bench->ctx;
     const char *rounds = s->bench->options->quick ? "10" : "500";
     const struct rw_bench_setting setting[] = {
-        {"device", "cpu"}, {"rounds", rounds}, {"leaves", leaves}};
+        {"device", "cpu"},
+        {"rounds", rounds},
+        {leaves ? "leaves" : "grow", leaves ? leaves : "symmetric"}};
     struct rw_params *params;
     double n_leaves = 0.0;
     drop_model(s);
-    rw_log(ctx, RW_LOG_NOTE, "training %s trees of %s leaves", rounds, leaves);
+    rw_log(ctx, RW_LOG_NOTE, "training %s trees of %s leaves", rounds, leaves ? leaves : "64");
     RW_TRY(rw_bench_params_new(s->bench, setting, 3, 1, &params));
     RW_TRY(rw_train(ctx, params, s->train, NULL, 0, NULL, &s->model));
     RW_TRY(rw_scorer_new(ctx, s->model, 0, &s->scorer));
     for (int i = 0; i < rw_model_n_trees(s->model); i++)
         n_leaves += rw_model_tree(s->model, i).n_leaves;
     s->mean_leaves = n_leaves / rw_model_n_trees(s->model);
-    snprintf(s->name, sizeof(s->name), "%s trees, %s leaves", rounds, leaves);
+    snprintf(s->name, sizeof(s->name), leaves ? "%s trees, %s leaves" : "%s trees, symmetric",
+             rounds, leaves);
     return rw_parallel(ctx, ctx->n_threads, s->n_docs, 0, score_one_by_one, s);
 }
 
@@ -230,6 +234,7 @@ int rw_bench_predicting(struct rw_bench *bench)
                              bench->made.dataset->n_columns, s.train->n_docs));
     RW_TRY(measure(&s, "31"));
     RW_TRY(measure(&s, "255"));
+    RW_TRY(measure(&s, NULL));
     if (!bench->has_default_data)
         return RW_OK;
     return rw_bench_bar(bench,

@@ -159,6 +159,18 @@ static void order_nodes(struct maker *m, int32_t tree, struct rw_packed_node *to
     }
 }
 
+/* Writes a node per level of a symmetric tree, the last level first. Each adds to the leaf numbers
+ * in buffer 1, and the last level's writes them. */
+static void order_levels(struct maker *m, int32_t tree, struct rw_packed_node *to)
+{
+    const struct rw_walk_node *nodes = m->flat->node + m->flat->first_node[tree];
+    int32_t at = 0;
+    for (int i = m->flat->levels[tree] - 1; i >= 0; i--, at = nodes[at].left) {
+        to[i] = node_of(m, &nodes[at]);
+        to[i].left = to[i].right = to[i].to = (uint16_t)(RW_PACKED_DOCS * m->packed->code_bytes);
+    }
+}
+
 /* Writes the leaves from left to right. The padding after them stays 0. */
 static void order_leaves(struct maker *m, int32_t tree, float *to)
 {
@@ -216,12 +228,14 @@ static int lay_out(struct maker *m)
         if (n > MOST_STEPS / 2)
             return 0;
         tree->n_leaves = (uint32_t)n;
-        tree->walked = n > p->ops->most[p->code_bytes - 1];
+        tree->n_nodes = flat->levels[i] ? flat->levels[i] : (uint32_t)n - 1;
+        tree->walked =
+            n > (flat->levels[i] ? 1u << 8 * p->code_bytes : p->ops->most[p->code_bytes - 1]);
         tree->first = tree->walked ? n_steps : n_nodes;
         tree->first_leaf = n_leaves;
         const uint64_t bytes = tree->walked ? (2 * n - 1) * sizeof(*p->step) + n * sizeof(float)
-                                            : n * (sizeof(*p->node) + sizeof(float));
-        *(tree->walked ? &n_steps : &n_nodes) += tree->walked ? 2 * n - 1 : n - 1;
+                                            : tree->n_nodes * sizeof(*p->node) + n * sizeof(float);
+        *(tree->walked ? &n_steps : &n_nodes) += tree->walked ? 2 * n - 1 : tree->n_nodes;
         n_leaves += (n + RW_PACKED_SMALL - 1) / RW_PACKED_SMALL * RW_PACKED_SMALL;
         if (i > 0 && batch_bytes + bytes > BATCH_BYTES) {
             p->batch[++p->n_batches] = i;
@@ -255,8 +269,10 @@ static void make_tree(struct maker *m, int32_t i)
     }
     for (int32_t at = (int32_t)tree->n_leaves - 2; at >= 0; at--)
         m->below[at] = leaves_below(m, nodes[at].left) + leaves_below(m, nodes[at].right);
-    tree->n_last = order_last(m, i, node);
-    if (tree->n_leaves > 1)
+    tree->n_last = flat->levels[i] ? 1 : order_last(m, i, node);
+    if (flat->levels[i])
+        order_levels(m, i, node);
+    else if (tree->n_leaves > 1)
         order_nodes(m, i, node + tree->n_last);
     order_leaves(m, i, leaf);
 }
@@ -303,6 +319,8 @@ int rw_packed_new(struct rw_ctx *ctx, const struct rw_flat *flat, const struct r
 #define MAKE_NODE_NS 115.0 /* to pack a node of the flat model */
 #define WALK_STEP_NS 1.0   /* for a document to pass a node in a walk */
 
+enum { LEAF_NODES = 14 }; /* nodes that take as long as adding the leaf of a symmetric tree */
+
 double rw_packed_make_ns(const struct rw_flat *flat)
 {
     return MAKE_NODE_NS * (double)flat->first_leaf[flat->n_trees];
@@ -312,7 +330,8 @@ double rw_packed_doc_ns(const struct rw_flat *flat, const struct rw_packed_ops *
 {
     double ns = ops->column_ns * flat->n_used;
     for (int32_t i = 0; i < flat->n_trees; i++) {
-        const double n = (double)(flat->first_leaf[i + 1] - flat->first_leaf[i]);
+        const uint64_t n_leaves = flat->first_leaf[i + 1] - flat->first_leaf[i];
+        const double n = flat->levels[i] ? flat->levels[i] + LEAF_NODES : (double)n_leaves;
         ns += n <= ops->most[0] ? ops->node_ns * n : WALK_STEP_NS * rw_flat_tree_steps(n);
     }
     return ns;

@@ -349,7 +349,7 @@ static void add(const struct rw_packed *packed, int32_t first, int32_t end, cons
             FOR_BITS(rw_packed_walk_)(packed, tree, block, score, n_docs);
             continue;
         }
-        const uint32_t n = tree->n_leaves - 1;
+        const uint32_t n = tree->n_nodes;
         const code_type *number = (code_type *)buffers + (n > 0 ? RW_PACKED_DOCS : 0);
         const float *leaf = packed->leaf + tree->first_leaf;
         if (docs == RW_PACKED_DOCS)

@@ -130,6 +130,17 @@ static int number_features(struct rw_ctx *ctx, struct rw_flat *flat, const struc
     return RW_OK;
 }
 
+/* Returns 1 if all leaves below node `at` are `levels` below it, and the nodes of each level have
+ * the split of `like` or of the level's first node below `like`. */
+static int is_symmetric(const struct rw_walk_node *nodes, int32_t at, int32_t like, int levels)
+{
+    if (at < 0 || levels == 0)
+        return at < 0 && levels == 0;
+    return nodes[at].slot == nodes[like].slot && nodes[at].cut == nodes[like].cut &&
+           is_symmetric(nodes, nodes[at].left, nodes[like].left, levels - 1) &&
+           is_symmetric(nodes, nodes[at].right, nodes[like].left, levels - 1);
+}
+
 static void copy_tree(struct rw_flat *flat, const struct rw_tree *tree, int32_t i,
                       const struct numbering *numbering)
 {
@@ -145,6 +156,11 @@ static void copy_tree(struct rw_flat *flat, const struct rw_tree *tree, int32_t 
     }
     memcpy(flat->leaf + flat->first_leaf[i], tree->leaf,
            (size_t)tree->n_leaves * sizeof(*tree->leaf));
+    const int levels = __builtin_ctz((unsigned)tree->n_leaves), root = rw_flat_root(flat, i);
+    if (is_symmetric(nodes, root, root, levels))
+        flat->levels[i] = (uint8_t)levels;
+    else
+        flat->all_symmetric = 0;
 }
 
 float rw_flat_of_row(const struct rw_flat *flat, uint32_t slot, float value)
@@ -170,6 +186,7 @@ int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model
     const size_t n = (size_t)flat->n_trees;
     RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->first_node, n + 1));
     RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->first_leaf, n + 1));
+    RW_TRY(RW_ARENA_NEW(ctx, &flat->arena, flat->levels, n));
     for (size_t i = 0; i < n; i++) {
         const uint32_t n_leaves = (uint32_t)model->tree[i].n_leaves;
         flat->first_node[i + 1] = flat->first_node[i] + n_leaves - 1;
@@ -181,6 +198,7 @@ int rw_flat_init(struct rw_ctx *ctx, struct rw_flat *flat, const struct rw_model
     RW_TRY(number_features(ctx, flat, model, &numbering));
     flat->columns =
         rw_column_rule_of(model, flat->n_used ? flat->feature[flat->n_used - 1] + 1 : 0);
+    flat->all_symmetric = 1;
     for (int32_t i = 0; i < flat->n_trees; i++)
         copy_tree(flat, &model->tree[i], i, &numbering);
     return RW_OK;
@@ -426,6 +444,7 @@ double rw_scorer_probability(const struct rw_scorer *scorer, double score)
 #define NODE_NS            2.5 /* per node of a group */
 #define NODE_TABLE_NS_AVX2 0.7 /* with AVX2, per node of a group and each 16 columns */
 #define COLUMN_NS          1.5 /* per column */
+#define LEAF_NS            0.5 /* per symmetric tree, to add its leaf; of others, nodes decide */
 
 enum { MOST_NODES = 1 << 20 }; /* nodes of all groups: 256 MiB; leaves then have 32-bit numbers */
 
@@ -452,20 +471,26 @@ static rw_lanes_fn function_of(enum rw_isa isa, double *table_ns)
     return NULL;
 }
 
+/* Returns the number of a tree's nodes that are evaluated. */
+static uint32_t nodes_of(const struct rw_flat *flat, int32_t tree)
+{
+    return flat->all_symmetric ? flat->levels[tree] : leaves_of(flat, tree) - 1;
+}
+
 /* Returns the number of struct rw_lanes_node of all groups. A group has as many as its largest tree
  * has nodes. Returns 0 if a tree is too large or no tree has a node. */
 static uint64_t count_nodes(const struct rw_flat *flat)
 {
     uint64_t n = 0;
-    uint32_t most = 1;
+    uint32_t most = 0;
     for (int32_t i = 0; i < flat->n_trees; i++) {
-        const uint32_t n_leaves = leaves_of(flat, i);
-        if (n_leaves > RW_LANES_LEAVES)
+        const uint32_t n_nodes = nodes_of(flat, i);
+        if (leaves_of(flat, i) > RW_LANES_LEAVES)
             return 0;
-        most = n_leaves > most ? n_leaves : most;
+        most = n_nodes > most ? n_nodes : most;
         if (i % RW_LANES == RW_LANES - 1 || i == flat->n_trees - 1) {
-            n += most - 1;
-            most = 1;
+            n += most;
+            most = 0;
         }
     }
     return n;
@@ -478,7 +503,9 @@ static double lanes_doc_ns(const struct rw_flat *flat, enum rw_isa isa)
     const rw_lanes_fn score = function_of(isa, &table_ns);
     const double node_ns = NODE_NS + table_ns * ceil(flat->n_used / 16.0);
     const uint64_t n_nodes = count_nodes(flat);
-    return score && n_nodes > 0 ? node_ns * (double)n_nodes + COLUMN_NS * flat->n_used : INFINITY;
+    const double leaf_ns = flat->all_symmetric ? LEAF_NS * flat->n_trees : 0.0;
+    return score && n_nodes > 0 ? node_ns * (double)n_nodes + leaf_ns + COLUMN_NS * flat->n_used
+                                : INFINITY;
 }
 
 /* ---- columns ---- */
@@ -555,23 +582,28 @@ static void put_tree(const struct maker *m, int32_t tree, struct rw_lanes_node *
         int32_t at;
         int32_t parent; /* the node whose right side this is; or -1 */
     } stack[RW_LANES_LEAVES];
-    uint32_t n = 1, n_nodes = 0, n_leaves = 0;
+    const int32_t end = (int32_t)nodes_of(flat, tree); /* later nodes repeat their level's split */
+    uint32_t n = 1, n_leaves = 0;
+    int32_t n_nodes = 0;
     stack[0].at = rw_flat_root(flat, tree);
     stack[0].parent = -1;
     while (n > 0) {
         int32_t at = stack[--n].at;
-        if (stack[n].parent >= 0)
-            to[stack[n].parent].right[lane] = (uint8_t)n_leaves;
+        const int32_t parent = stack[n].parent;
+        if (parent >= 0 && parent < end)
+            to[parent].skip[lane] = (uint8_t)(n_leaves - to[parent].start[lane]);
         for (; at >= 0; at = nodes[at].left) {
+            stack[n].at = nodes[at].right;
+            stack[n++].parent = n_nodes++;
+            if (n_nodes > end)
+                continue;
+            struct rw_lanes_node *node = &to[n_nodes - 1];
             const uint32_t slot = nodes[at].slot;
             const uint32_t number = rw_threshold_of(&m->thresholds, &nodes[at]);
-            to[n_nodes].column[lane] =
-                (uint8_t)(m->first_column[slot >> 1] + number / RW_LANES_CUTS);
-            to[n_nodes].cut[lane] = (uint8_t)(number % RW_LANES_CUTS);
-            to[n_nodes].start[lane] = (uint8_t)n_leaves;
-            missing_left[n_nodes] |= (uint64_t)(slot & 1) << lane;
-            stack[n].at = nodes[at].right;
-            stack[n++].parent = (int32_t)n_nodes++;
+            node->column[lane] = (uint8_t)(m->first_column[slot >> 1] + number / RW_LANES_CUTS);
+            node->cut[lane] = (uint8_t)(number % RW_LANES_CUTS);
+            node->start[lane] = (uint8_t)n_leaves;
+            missing_left[n_nodes - 1] |= (uint64_t)(slot & 1) << lane;
         }
         leaf[n_leaves++] = values[~at];
     }
@@ -605,14 +637,14 @@ static int make_trees(struct rw_ctx *ctx, struct maker *m, uint64_t n_nodes)
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(l), l->leaf,
                         (size_t)n_leaves + 1)); /* the last one is for lanes without a tree */
     for (uint32_t group = 0; group < l->n_groups; group++) {
-        uint32_t most = 1;
+        uint32_t most = 0;
         for (uint32_t lane = 0; lane < RW_LANES; lane++) {
             const int32_t tree = (int32_t)(group * RW_LANES + lane);
-            const uint32_t n = tree < l->n_trees ? leaves_of(flat, tree) : 0;
+            const uint32_t n = tree < l->n_trees ? nodes_of(flat, tree) : 0;
             most = n > most ? n : most;
-            l->first_leaf[tree] = n ? (uint32_t)flat->first_leaf[tree] : n_leaves;
+            l->first_leaf[tree] = tree < l->n_trees ? (uint32_t)flat->first_leaf[tree] : n_leaves;
         }
-        l->first_node[group + 1] = l->first_node[group] + most - 1;
+        l->first_node[group + 1] = l->first_node[group] + most;
     }
     (void)rw_parallel(ctx, rw_flat_threads(ctx, flat), l->n_groups, 1, put_groups, m);
     return RW_OK;
@@ -650,6 +682,7 @@ static int make_lanes(struct rw_ctx *ctx, struct rw_lanes *l, const struct rw_fl
     l->absent = flat->absent;
     l->n_trees = flat->n_trees;
     l->n_groups = ((uint32_t)flat->n_trees + RW_LANES - 1) / RW_LANES;
+    l->symmetric = flat->all_symmetric;
     l->any_order = is_any_order(flat);
     RW_TRY(rw_thresholds_init(ctx, &scratch, &m.thresholds, flat, 1));
     RW_TRY(RW_ARENA_NEW(ctx, &scratch, m.first_column, flat->n_used));

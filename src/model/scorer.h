@@ -33,6 +33,9 @@ struct rw_flat {
     uint64_t *first_node;      /* [n_trees + 1] index of a tree's first node */
     uint64_t *first_leaf;      /* [n_trees + 1] index of a tree's first leaf */
     uint32_t most_leaves;      /* leaves of the largest tree */
+    /* [n_trees] levels of a symmetric tree, in which all nodes of a level have one split; else 0 */
+    uint8_t *levels;
+    int all_symmetric; /* 1: trees with other splits do not exist */
     /* Categorical splits. Each distinct set of a feature's codes has a slot, whose value is 0 for a
      * category in the set, 1 for others, and NaN for a missing value. A node compares the slot's
      * value with 1/2 like any other value. */
@@ -177,7 +180,10 @@ void rw_gauss_legendre(uint32_t n, double *point, double *weight);
  * al. 2015, also evaluates all nodes, and removes unreachable leaves from a set; a number takes
  * fewer bits.) Nodes of two leaves, about a third of all nodes, are first and have separate code,
  * because they load nothing from below. A tree of many leaves is walked by comparing codes, several
- * documents in parallel. */
+ * documents in parallel.
+ *
+ * A symmetric tree has one node per level, from the last level up. A code above the level's
+ * threshold adds the leaves on the left, as many in all nodes of the level. */
 
 enum {
     RW_PACKED_DOCS = 128,  /* documents per block; a block's codes of a column are adjacent */
@@ -225,9 +231,10 @@ struct rw_packed_tree {
     uint64_t first;      /* index of its first node or step in `node` or `step` */
     uint64_t first_leaf; /* index of its first leaf in `leaf` */
     uint32_t n_leaves;
-    uint32_t n_last; /* the first n_last nodes have two leaves; each has one of the RW_PACKED_LAST
-                        buffers */
-    uint32_t walked; /* 1: it is walked and has steps; 0: it is evaluated as a whole */
+    uint32_t n_nodes; /* nodes that are evaluated: n_leaves - 1, or a symmetric tree's levels */
+    uint32_t n_last;  /* the first n_last nodes have two leaves; each has one of the RW_PACKED_LAST
+                         buffers */
+    uint32_t walked;  /* 1: it is walked and has steps; 0: it is evaluated as a whole */
 };
 
 struct rw_packed {
@@ -401,11 +408,12 @@ const char *rw_scorer_device(const struct rw_scorer *scorer);
  * more thresholds has several columns. The document's code of a column is the number of its
  * thresholds below the value, so value > threshold j is equivalent to code > j. A tree's leaves are
  * numbered from left to right. A lane contains the leftmost leaf that the document can still reach,
- * 0 at first. Consider a node that splits the leaves [start, end) at `right`, after all nodes above
- * it. It is on the document's path if and only if the lane contains `start`. If the path is to the
- * right of this subtree, the lane has a larger value. If the path is to the left of it, the lane
- * has a smaller value until the end. So a node takes two comparisons of bytes and a masked move.
- * There are no branches, and the last value of a lane is the document's leaf.
+ * 0 at first. Consider a node that splits the leaves [start, end) at start + skip, after all nodes
+ * above it. It is on the document's path if and only if the lane contains `start`. If the path is
+ * to the right of this subtree, the lane has a larger value. If the path is to the left of it, the
+ * lane has a smaller value until the end. So a node takes two comparisons of bytes and a masked
+ * addition. There are no branches, and the last value of a lane is the document's leaf. If all
+ * trees are symmetric, a level has one node, which is always on the path.
  *
  * (QuickScorer, Lucchese et al. 2015, also evaluates nodes in a different order and removes
  * leaves from a set. RapidScorer, Ye et al. 2018, does so for many documents. Here the set is a
@@ -425,7 +433,7 @@ struct rw_lanes_node {
     uint8_t column[RW_LANES]; /* index of the column */
     uint8_t cut[RW_LANES];    /* index of the threshold in the column */
     uint8_t start[RW_LANES];  /* first leaf below the node */
-    uint8_t right[RW_LANES];  /* first leaf of the right side */
+    uint8_t skip[RW_LANES];   /* leaves of the left side */
 };
 
 /* Returns a document's score with one instruction set. */
@@ -438,6 +446,7 @@ struct rw_lanes {
     int32_t n_trees;
     uint32_t n_groups; /* groups of RW_LANES trees */
     uint32_t n_columns;
+    int symmetric; /* 1: all trees are, and each level has one node */
     int any_order; /* 1: all partial sums of leaves are exact, so any order gives the same sum */
     uint32_t *feature; /* [n_columns] feature id of each column, ascending, with repetitions; all
                           arrays are in its arena, 64-byte aligned */

@@ -51,8 +51,9 @@ INLINE void evaluate_group(const struct rw_lanes *l, uint32_t group, const struc
         __mmask64 right = _mm512_cmpgt_epu8_mask(c, _mm512_load_si512(node->cut));
         if (with_missing)
             right &= ~(_mm512_cmpeq_epu8_mask(c, missing) & l->missing_left[i]);
-        right = _mm512_mask_cmpeq_epu8_mask(right, at, _mm512_load_si512(node->start));
-        at = _mm512_mask_mov_epi8(at, right, _mm512_load_si512(node->right));
+        if (!l->symmetric)
+            right = _mm512_mask_cmpeq_epu8_mask(right, at, _mm512_load_si512(node->start));
+        at = _mm512_mask_add_epi8(at, right, at, _mm512_load_si512(node->skip));
     }
     _mm512_store_si512(leaf, at);
 }
@@ -119,14 +120,15 @@ INLINE __m256i resume(const struct rw_lanes *l, uint32_t i, int h, __m256i at, _
     const struct rw_lanes_node *node = &l->node[i];
     const __m256i cut = _mm256_load_si256((const __m256i *)node->cut + h);
     const __m256i start = _mm256_load_si256((const __m256i *)node->start + h);
-    const __m256i right = _mm256_load_si256((const __m256i *)node->right + h);
+    const __m256i skip = _mm256_load_si256((const __m256i *)node->skip + h);
     __m256i stays = _mm256_cmpeq_epi8(_mm256_min_epu8(c, cut), c);
     if (with_missing)
         stays = _mm256_or_si256(
             stays, _mm256_and_si256(_mm256_cmpeq_epi8(c, _mm256_set1_epi8((char)RW_LANES_MISSING)),
                                     bytes_of((uint32_t)(l->missing_left[i] >> 32 * h))));
-    const __m256i goes = _mm256_andnot_si256(stays, _mm256_cmpeq_epi8(at, start));
-    return _mm256_blendv_epi8(at, right, goes);
+    const __m256i on_path =
+        l->symmetric ? skip : _mm256_and_si256(skip, _mm256_cmpeq_epi8(at, start));
+    return _mm256_add_epi8(at, _mm256_andnot_si256(stays, on_path));
 }
 
 /* Combines c by exclusive or with the differences of all tables up to that of the column, which

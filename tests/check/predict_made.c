@@ -52,8 +52,8 @@ static int make_tree(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves,
     RW_TRY(RW_NEW(ctx, open, (size_t)n_leaves + 1)); /* children that are still to be filled in */
     open[0] = &root;
     for (int32_t i = 0; i < n_leaves - 1; i++) {
-        const int32_t at = spec->chains ? n_open - 1 : (int32_t)below(random, (uint32_t)n_open);
-        const int right = spec->chains ? i % 7 > 2 : 1;
+        const int32_t at = spec->form == 1 ? n_open - 1 : (int32_t)below(random, (uint32_t)n_open);
+        const int right = spec->form == 1 ? i % 7 > 2 : 1;
         *open[at] = i;
         open[at] = right ? &tree->left[i] : &tree->right[i];
         open[n_open++] = right ? &tree->right[i] : &tree->left[i];
@@ -67,6 +67,25 @@ static int make_tree(struct rw_ctx *ctx, struct rw_tree *tree, int32_t n_leaves,
     for (int32_t i = 0; i < n_leaves; i++)
         tree->leaf[i] = pick_leaf(spec, random);
     rw_mem_free(open);
+    return rw_tree_check(ctx, tree, "");
+}
+
+/* All nodes of a level have the split of its first node. Of some trees, one node does not. */
+static int make_symmetric(struct rw_ctx *ctx, struct rw_tree *tree, int with_others,
+                          struct random *random)
+{
+    const int32_t n = tree->n_leaves - 1;
+    const int32_t other = with_others && n > 1 && below(random, 3) == 0
+                              ? 1 + (int32_t)below(random, (uint32_t)n - 1)
+                              : n;
+    for (int32_t i = 0, first = 0; i < n; i++) {
+        first = i == 2 * first + 1 ? i : first;
+        tree->left[i] = 2 * i + 1 < n ? 2 * i + 1 : ~(2 * i + 1 - n);
+        tree->right[i] = 2 * i + 2 < n ? 2 * i + 2 : ~(2 * i + 2 - n);
+        tree->feature[i] = tree->feature[first];
+        tree->cut[i] = tree->cut[first];
+        tree->missing_left[i] = tree->missing_left[first] ^ (i == other);
+    }
     return rw_tree_check(ctx, tree, "");
 }
 
@@ -87,6 +106,8 @@ int make_model(struct rw_ctx *ctx, const struct spec *spec, struct random *rando
     for (int t = 0; t < spec->n_trees; t++) {
         model->n_trees = t + 1;
         RW_TRY(make_tree(ctx, &model->tree[t], spec->leaves[t % n_sizes], spec, model, random));
+        if (spec->form >= 2)
+            RW_TRY(make_symmetric(ctx, &model->tree[t], spec->form == 3, random));
     }
     return RW_OK;
 }

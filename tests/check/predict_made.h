@@ -9,9 +9,11 @@ enum { FENCE = 16 };
 struct spec {
     const char *name;
     uint32_t n_docs, n_features;
-    int n_trees, use;     /* use: the first so many; 0: all */
-    int32_t leaves[4];    /* trees take them in turn, up to a 0 */
-    int chains;           /* trees are as deep as they can be */
+    int n_trees, use;  /* use: the first so many; 0: all */
+    int32_t leaves[4]; /* trees take them in turn, up to a 0 */
+    /* 0: random trees; 1: as deep as they can be; 2: symmetric, of powers of two leaves; 3: most of
+     * them symmetric */
+    int form;
     uint32_t gap;         /* feature ids: 1, 1 + gap, ... */
     int absent_missing;   /* what absent is */
     int lacking, unknown; /* 1: the data lacks every third feature; has features of its own */
