@@ -9,10 +9,10 @@
  * A float goes right if it is greater than the border. NaN is minus infinity (AsFalse), infinity
  * (AsTrue), or compared, which is false (AsIs, and without has_nans). This is a direction of the
  * entry, not of the node. A feature whose nodes disagree about NaN therefore becomes two entries
- * with one feature_index. Trees are "oblivious_trees" (one split per level, with the root's last) or
- * "trees" (nested nodes). The former are written if all trees have this form, and CatBoost scores
- * them faster. Leaves are doubles. They are added in the order of the trees, the sum is scaled, and
- * the bias is added. For blocks of documents, four oblivious trees are added up first.
+ * with one feature_index. Trees are "oblivious_trees" (one split per level, with the root's last)
+ * or "trees" (nested nodes). The former are written if all trees have this form, and CatBoost
+ * scores them faster. Leaves are doubles. They are added in the order of the trees, the sum is
+ * scaled, and the bias is added. For blocks of documents, four oblivious trees are added up first.
  *
  * A category is identified by the hash of its word; features_info.cat_features_hash has the words.
  * It goes right if it equals the value. A split that lists several categories would need a chain of
