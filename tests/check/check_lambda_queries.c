@@ -90,9 +90,12 @@ void lambda_stage_deltas(struct lambda_run *run)
             for (int scores = 0; scores < N_SCORES; scores++)
                 for (int k = 0; k < LENGTH(pairs); k++, turn++) {
                     const char *delta = deltas[(turn + turn / LENGTH(deltas)) % LENGTH(deltas)];
-                    if ((shape >= 3 && (run->quick || turn % 17 || strcmp(pairs[k], "all") == 0)) ||
+                    const int is_drawn = strncmp(pairs[k], "mean", 4) == 0;
+                    const int is_err = strcmp(delta, "err") == 0; /* a step per rank between */
+                    const int is_quadratic = strcmp(pairs[k], "all") == 0 || (is_err && is_drawn);
+                    if ((shape >= 3 && (run->quick || turn % 3 || is_quadratic)) ||
                         turn % (run->quick ? 11 : 7) != 0 ||
-                        (strcmp(delta, "ndcg") == 0 && strncmp(pairs[k], "mean", 4) != 0))
+                        (strcmp(delta, "ndcg") == 0 && !is_drawn))
                         continue;
                     struct lambda_set set;
                     lambda_make_set(run, &set, shape);
