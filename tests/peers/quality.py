@@ -30,6 +30,7 @@ Real data: environment variable RANKWOOD_DATA, default ../shared/data next to th
 """
 import argparse
 import concurrent.futures
+import contextlib
 import itertools
 import json
 import os
@@ -66,6 +67,8 @@ def rankwood_scores(args, params, task, seed, most, own):
     model, scores = os.path.join(own, "model"), os.path.join(own, "scores")
     settings = dict(p.split("=", 1) for p in params.split())
     settings.setdefault("rounds", str(most))
+    if args.average > 1:
+        settings.setdefault("bags", str(args.average))
     options = [f"--{name}={value}" for name, value in settings.items()]
     run([args.rankwood, "train", *train, "--valid", ",".join(stop), "--metric", f"ndcg@{TOP}",
          "--empty", "0", "--seed", str(seed), "--threads", str(args.threads), "--quiet",
@@ -94,12 +97,21 @@ class Workers:
 
 
 def peer_scores(args, row, params, task, seed, most, own):
+    """As rankwood_scores. With --average, the scores are the mean of trainings with as many seeds."""
+    n = 1 if row["trainer"] in SEEDLESS else args.average
+    paths = [os.path.join(own, f"scores{i}") for i in range(n)]
+    rounds = [args.workers.ask({
+        "job": "train", "peer": row["trainer"], "settings": row["settings"],
+        "objective": row["objective"], "params": dict(p.split("=", 1) for p in params.split()),
+        "task": task, "seed": (seed - 1) * n + 1 + i, "most": most, "threads": args.threads,
+        "library": args.library, "scores": path})["rounds"] for i, path in enumerate(paths)]
+    if n == 1:
+        return paths[0], rounds[0]
     scores = os.path.join(own, "scores")
-    job = {"job": "train", "peer": row["trainer"], "settings": row["settings"],
-           "objective": row["objective"], "params": dict(p.split("=", 1) for p in params.split()),
-           "task": task, "seed": seed, "most": most, "threads": args.threads,
-           "library": args.library, "scores": scores}
-    return scores, args.workers.ask(job)["rounds"]
+    with contextlib.ExitStack() as stack, open(scores, "w") as out:
+        files = [stack.enter_context(open(path)) for path in paths]
+        out.writelines(f"{statistics.fmean(map(float, line))!r}\n" for line in zip(*files))
+    return scores, statistics.fmean(rounds)
 
 
 # ---------------------------------------------------------------- the measurement
@@ -274,6 +286,8 @@ def parse_arguments():
                         "(repeatable)")
     parser.add_argument("--variants", metavar="FILE",
                         help="such parameters, a line each; # comments")
+    parser.add_argument("--average", default=1, type=int, metavar="N", help="average the scores of N trainings: "
+                        "Rankwood by bags=N, a peer that draws random numbers by N seeds [1]")
     parser.add_argument("--tuned", default=0, type=int, metavar="N",
                         help="a row of each trainer with the best of N trials, its defaults among them")
     parser.add_argument("--peers", nargs="?", const=",".join(PEERS), default="", metavar="LIST",
@@ -310,6 +324,8 @@ def parse_arguments():
     if (args.tuned or args.constraints) and args.part == "valid":
         parser.error("--tuned and --constraints measure on measure parts")
     args.constraint_params = Constraints(args.library).params if args.constraints else None
+    if args.average < 1 or (args.average > 1 and args.part == "valid"):
+        parser.error("--average takes 1 or more, and measures on measure parts")
     if (args.peers or args.peer_objectives) and args.part == "valid":
         parser.error("--part valid is for Rankwood's own parameters")
     args.settings = args.settings or ("defaults,equal,fixed" if args.peers else "defaults")

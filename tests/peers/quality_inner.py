@@ -2,10 +2,11 @@
 """Compares parameters on splits inside the training parts of the real sets, for choosing Rankwood's defaults.
 
 For every task of quality_sets.py, each query of the training part goes to one of three parts by a checksum of its id:
-60 % train, 20 % stop, 20 % measure. The stop and measure parts of the task are not read. Printed for each of the
---params: the difference of NDCG@10 (queries without a relevant document left out) from the first --params, averaged
-over the tasks of a set and the seeds, then over the sets; its standard error over the seeds; and the sets' own
-differences.
+60 % train, 20 % stop, 20 % measure. The stop and measure parts of the task are not read. Each of the --splits deals
+the queries again. Printed for each of the --params: the difference of NDCG@10 (queries without a relevant document
+left out) from the first --params, averaged over the tasks of a set, the splits and the seeds, then over the sets; its
+standard error over seeds and splits; and the sets' own differences. Then, for each set, which of the --params is best
+in the mean of the other sets.
 
     python3 tests/peers/quality_inner.py --rankwood PROGRAM --seeds 4-9 --params '' --params 'sample-features=1'
 
@@ -28,7 +29,7 @@ PARTS = ("train", "stop", "measure")
 
 def split(name, paths, folder):
     """Writes the three parts of a task's training part. Returns their paths."""
-    out = [os.path.join(folder, f"{name}.{part}.txt") for part in PARTS]
+    out = [os.path.join(folder, f"{name.replace('/', '-')}.{part}.txt") for part in PARTS]
     files = [open(path, "wb") for path in out]
     for path in paths:
         with open_text(path) as file:
@@ -61,12 +62,14 @@ def main():
     parser.add_argument("--data", default=os.environ.get("RANKWOOD_DATA", os.path.join(ROOT, "../shared/data")))
     parser.add_argument("--sets", default=",".join(REAL))
     parser.add_argument("--seeds", default="1-3", help="FIRST-LAST, two seeds or more")
+    parser.add_argument("--splits", default="0-0", help="FIRST-LAST [0-0]")
     parser.add_argument("--params", action="append", help="'name=value ...'; repeatable; the first is compared with")
     args = parser.parse_args()
     args.folds, args.like = [], None
     seeds, names = seeds_of(args.seeds), args.sets.split(",")
-    if len(seeds) < 2 or not args.params:
-        parser.error("--seeds must have two seeds or more, and there must be --params")
+    draws = [(n, s) for n in seeds_of(args.splits) for s in seeds]
+    if len(draws) < 2 or not args.params:
+        parser.error("there must be two seeds or splits or more, and --params")
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         sets = Sets(args, folder)
         value = {}
@@ -74,22 +77,26 @@ def main():
             if lacking := sets.lacking(name):
                 raise SystemExit(f"quality_inner.py: {name}: {lacking[0]}")
             for k, task in enumerate(sets.tasks(name), 0 if name in MORE else 1):
-                files = split(f"{name}.{k}", task[0], folder)
-                jobs = [(p, s) for p in range(len(args.params)) for s in seeds]
-                models = [os.path.join(folder, f"{p}.{s}.model") for p, s in jobs]
-                runs = [pool.submit(measure, args.rankwood, files, args.params[p], s, model)
-                        for (p, s), model in zip(jobs, models, strict=True)]
-                for (p, s), run in zip(jobs, runs, strict=True):
-                    value.setdefault((p, name, s), []).append(run.result())
+                files = {n: split(f"{name}.{k}" + f"/{n}" * (n > 0), task[0], folder) for n in seeds_of(args.splits)}
+                jobs = [(p, d) for p in range(len(args.params)) for d in draws]
+                runs = [pool.submit(measure, args.rankwood, files[n], args.params[p], s,
+                                    os.path.join(folder, f"{p}.{n}.{s}.model")) for p, (n, s) in jobs]
+                for (p, d), run in zip(jobs, runs, strict=True):
+                    value.setdefault((p, name, d), []).append(run.result())
     mean = {key: statistics.fmean(values) for key, values in value.items()}
-    first = statistics.fmean(mean[0, name, s] for name in names for s in seeds)
+    first = statistics.fmean(mean[0, name, d] for name in names for d in draws)
     print(f"NDCG@10 of {args.params[0] or 'defaults'}: {first:.4f}")
+    of_set = [{n: statistics.fmean(mean[p, n, d] - mean[0, n, d] for d in draws) for n in names}
+              for p in range(len(args.params))]
     for p, params in enumerate(args.params[1:], 1):
-        of_set = {n: statistics.fmean(mean[p, n, s] - mean[0, n, s] for s in seeds) for n in names}
-        of_seed = [statistics.fmean(mean[p, n, s] - mean[0, n, s] for n in names) for s in seeds]
-        error = statistics.stdev(of_seed) / len(of_seed) ** 0.5
-        print(f"{params or 'defaults'}: {statistics.fmean(of_seed):+.4f} ({error:.4f})  "
-              + "  ".join(f"{n} {d:+.4f}" for n, d in of_set.items()))
+        of_draw = [statistics.fmean(mean[p, n, d] - mean[0, n, d] for n in names) for d in draws]
+        error = statistics.stdev(of_draw) / len(of_draw) ** 0.5
+        print(f"{params or 'defaults'}: {statistics.fmean(of_draw):+.4f} ({error:.4f})  "
+              + "  ".join(f"{n} {d:+.4f}" for n, d in of_set[p].items()))
+    for left in names if len(names) > 1 else []:
+        others = [statistics.fmean(d for n, d in of.items() if n != left) for of in of_set]
+        best = others.index(max(others))
+        print(f"without {left}: {args.params[best] or 'defaults'} {others[best]:+.4f}")
 
 
 if __name__ == "__main__":
