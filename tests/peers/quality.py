@@ -10,7 +10,8 @@ quality_sets.py; the mean over a set's tasks (folds) weighs them equally. Settin
             sums, 50 rounds of patience
   fixed     made sets only: 50 trees of 255 leaves, rate 0.1, 20 documents per leaf, 255 bins, no
             stopping; Rankwood's other parameters have their defaults
-  tuned     --tuned N: each trainer's parameters chosen by N trials on stop parts (quality_tuned.py)
+  tuned     --tuned N or --tuned Ts: each trainer's parameters chosen on stop parts by N trials,
+            or in T seconds (quality_tuned.py)
   (--constraints LIST: rows of constraints and samples, the same for all trainers: quality_constraints.py)
   (--params, --variants: Rankwood only)
 
@@ -46,7 +47,7 @@ from common import add_records_argument, standard_error
 from quality_constraints import DRAWN, TRAINERS, Constraints
 from quality_sets import FIVE_FOLD, MADE, PUBLIC, REAL, Sets, ndcg_by_query
 from quality_tables import head, tell, tell_not_measured
-from quality_tuned import choose
+from quality_tuned import rankwood_params
 from quality_valid import CurveLibrary, stop_by_halves
 
 BARS = {"mq2008": 0.503, "ohsumed": 0.423}  # what Rankwood's defaults must reach on test parts
@@ -137,18 +138,18 @@ def measure_one(args, sets, row, params, task, seed, folder):
 
 
 def tune(args, sets, row, folder):
-    """Sets row["chosen"], the parameters of each task, and row["stop"], their mean NDCG on stop parts."""
-    def value_of(task, params):
-        values = measure_one(args, sets, row, params, (task[0], task[1], task[1]), args.seeds[0], folder)[1]
-        say(f"{row['set']} {row['trainer']} trial {statistics.fmean(values):.4f} {params}")
-        return statistics.fmean(values)
-
-    tasks = sets.tasks(row["set"])
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        best = list(pool.map(lambda task: choose(row["trainer"], args.tuned,
-                                                 lambda params: value_of(task, params)), tasks))
-    row["chosen"] = [params for params, _ in best]
-    row["stop"] = statistics.fmean(value for _, value in best)
+    """Sets row["chosen"], the parameters of each task. One search at a time, so that equal times are."""
+    row["chosen"] = []
+    for task in sets.tasks(row["set"]):
+        if row["trainer"] == "rankwood":
+            with tempfile.TemporaryDirectory(dir=folder) as own:
+                row["chosen"].append(rankwood_params(args, task, own))
+            continue
+        found = args.workers.ask({
+            "job": "tune", "peer": row["trainer"], "objective": "", "limit": args.tuned, "task": task,
+            "seed": args.seeds[0], "most": args.rounds or 2000, "threads": args.threads, "library": args.library})
+        say(f"{row['set']} {row['trainer']}: {found['trials']} trials that were not pruned, {found['value']:.4f}")
+        row["chosen"].append(" ".join(f"{name}={value}" for name, value in found["params"].items()))
 
 
 def measure(args, sets, row, folder):
@@ -288,8 +289,8 @@ def parse_arguments():
                         help="such parameters, a line each; # comments")
     parser.add_argument("--average", default=1, type=int, metavar="N", help="average the scores of N trainings: "
                         "Rankwood by bags=N, a peer that draws random numbers by N seeds [1]")
-    parser.add_argument("--tuned", default=0, type=int, metavar="N",
-                        help="a row of each trainer with the best of N trials, its defaults among them")
+    parser.add_argument("--tuned", default="", metavar="N|Ts",
+                        help="a row of each trainer, tuned by N trials or in T seconds, the defaults first")
     parser.add_argument("--peers", nargs="?", const=",".join(PEERS), default="", metavar="LIST",
                         help="measure the peers too, in an environment made for them")
     parser.add_argument("--peer-objectives", default="", metavar="LIST",

@@ -6,6 +6,7 @@ peer that the job names.
 Jobs (`job`):
   versions  of the peers that can be imported: {peer: version}
   train     trains a peer under settings on a task, writes scores: {"rounds"}
+  tune      searches for a peer's parameters on a task: {"params", "value", "trials"} (quality_tuned.py)
   like      makes data with another generator, split into caches: its first queries, the next, ...
 
 Settings of a peer:
@@ -27,6 +28,7 @@ import sys
 import numpy
 
 from common import PEERS, TOP, Library
+from quality_tuned import search
 
 PATIENCE, FIXED_TREES = 50, 50
 
@@ -46,8 +48,13 @@ def lightgbm_scores(sets, settings, job):
         model = lightgbm.train(params, data, FIXED_TREES)
         return model.predict(measure[0], num_threads=job["threads"]), FIXED_TREES
     valid = lightgbm.Dataset(stop[0], stop[1], group=stop[2], reference=data)
-    model = lightgbm.train(params, data, job["most"], valid_sets=[valid],
-                           callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)])
+    callbacks = [lightgbm.early_stopping(PATIENCE, verbose=False)]
+    if "report" in job:
+        def report(env):
+            if job["report"](env.iteration, env.evaluation_result_list[0][2]):
+                raise lightgbm.callback.EarlyStopException(env.iteration, env.evaluation_result_list)
+        callbacks.append(report)
+    model = lightgbm.train(params, data, job["most"], valid_sets=[valid], callbacks=callbacks)
     return model.predict(measure[0], num_threads=job["threads"]), model.best_iteration
 
 
@@ -68,8 +75,16 @@ def xgboost_scores(sets, settings, job):
     train, stop, measure = (matrix(part) for part in sets)
     if settings == "fixed":
         return xgboost.train(params, train, FIXED_TREES).predict(measure), FIXED_TREES
+    callbacks = []
+    if "report" in job:
+        class Report(xgboost.callback.TrainingCallback):
+            def after_iteration(self, _model, epoch, evals_log):
+                return job["report"](epoch, evals_log["valid"][f"ndcg@{TOP}-"][-1])
+        callbacks.append(Report())
     model = xgboost.train(params, train, job["most"], evals=[(stop, "valid")],
-                          early_stopping_rounds=PATIENCE, verbose_eval=False)
+                          early_stopping_rounds=PATIENCE, verbose_eval=False, callbacks=callbacks)
+    if "report" in job: # a training that was pruned has no best round
+        return None, 0
     best = model.best_iteration + 1
     return model.predict(measure, iteration_range=(0, best)), best
 
@@ -95,8 +110,14 @@ def catboost_scores(sets, settings, job):
         params.update(learning_rate=0.1, depth=5, border_count=255)
     if settings == "equal" or job["most"] < 1000: # its own most are 1,000
         params.update(iterations=job["most"])
+    callbacks = []
+    if "report" in job:
+        class Report:
+            def after_iteration(self, info):
+                return not job["report"](info.iteration - 1, info.metrics["validation"][params["eval_metric"]][-1])
+        callbacks.append(Report())
     model = catboost.CatBoost(params)
-    model.fit(pool(train), eval_set=pool(stop), use_best_model=True)
+    model.fit(pool(train), eval_set=pool(stop), use_best_model=True, callbacks=callbacks)
     return model.predict(measure[0]), model.tree_count_
 
 
@@ -141,6 +162,12 @@ def job_train(job):
     return {"rounds": int(rounds)}
 
 
+def job_tune(job):
+    sets = arrays_of(json.dumps(job["task"]), job["library"], job["threads"])
+    return search(job, lambda params, report: SCORES[job["peer"]](sets, "tuned",
+                                                                  {**job, "params": params, "report": report}))
+
+
 def job_like(job):
     """One set from the generator at job["path"]: its labels are quantiles of the set that it makes, so
     two sets would not mean the same by a label."""
@@ -159,7 +186,7 @@ def job_like(job):
 
 
 def main():
-    run = {"versions": job_versions, "train": job_train, "like": job_like}
+    run = {"versions": job_versions, "train": job_train, "tune": job_tune, "like": job_like}
     if sys.argv[1] != "-":
         job = json.loads(sys.argv[1])
         print(json.dumps(run[job["job"]](job)))
