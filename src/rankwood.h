@@ -1079,6 +1079,13 @@ RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                              const struct rw_dataset *dataset, int n_folds, struct rw_cv **out);
 
 /* ---- tuning: a search for parameters ----
+/* Like rw_cross_validate, but finds bin boundaries once, from the whole data set, for all folds. It
+ * saves time and memory, and the values of the documents that measure and stop a model influence
+ * its thresholds. Their labels do not. RW_ERR_ARGUMENT: there are categorical features, or as in
+ * rw_cross_validate. */
+RW_API int rw_cross_validate_shared(struct rw_ctx *ctx, const struct rw_params *params,
+                                    const struct rw_dataset *dataset, int n_folds,
+                                    struct rw_cv **out);
  *
  *     struct rw_tune_options how = {.n_trials = 30};
  *     struct rw_tuned *tuned = NULL;

@@ -139,7 +139,12 @@ class CrossValidation:
 
 
 def cv(
-    params: Mapping[str, Any] | None, dataset: Dataset, n_folds: int = 5, *, strict: bool = False
+    params: Mapping[str, Any] | None,
+    dataset: Dataset,
+    n_folds: int = 5,
+    *,
+    shared_bins: bool = False,
+    strict: bool = False,
 ) -> CrossValidation:
     """Cross-validate: train a model per fold and measure it on that fold.
 
@@ -154,6 +159,9 @@ def cv(
         Documents with labels and queries.
     n_folds : int, default 5
         Number of folds, at most the number of queries. At least 3, or 2 with ``early_stop=0``.
+    shared_bins : bool, default False
+        Find bin boundaries once, from all documents. This saves time and memory, but the values of the documents that
+        measure a fold then influence the thresholds of its model. Their labels do not.
     strict : bool, default False
         Raise a :class:`ParameterError` for a parameter without effect; otherwise it is not reported.
 
@@ -165,7 +173,8 @@ def cv(
     Raises
     ------
     ParameterError
-        A parameter or ``n_folds`` is invalid, or a parameter is a function.
+        A parameter or ``n_folds`` is invalid, a parameter is a function, or ``shared_bins`` is combined with
+        categorical features.
     DataError
         The data has no labels or is unusable for training.
     OutOfMemoryError
@@ -189,7 +198,8 @@ def cv(
         check(lib.rw_params_check(context(), c.c, lib.RW_PARAMS_TRAIN))
         values = dataset._with_values()
         with working("cross-validation"):
-            status = lib.rw_cross_validate(context(), c.c, values, n_folds, out)
+            validate = lib.rw_cross_validate_shared if shared_bins else lib.rw_cross_validate
+            status = validate(context(), c.c, values, n_folds, out)
             validated = made(status, out, lib.rw_free)
     folds = [_fold(validated, i, dataset) for i in range(validated.n_folds)]
     scores = _columns.view(validated.scores, dataset.n_docs, np.float64).copy()

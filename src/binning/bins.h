@@ -181,6 +181,10 @@ int rw_bins_make_training(struct rw_ctx *ctx, const struct rw_dataset *dataset,
  * holds them. chunk: [n_chunks] */
 int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **chunk, uint32_t n_chunks,
                  struct rw_cuts *cuts, const struct rw_cut_rule *rule, struct rw_bins **out);
+/* Makes the bins of the queries with keep[q] 1, in order. from: the bins of `dataset`, whose
+ * thresholds must outlive the result. keep: [n_queries] */
+int rw_bins_select(struct rw_ctx *ctx, const struct rw_bins *from, const struct rw_dataset *dataset,
+                   const uint8_t *keep, struct rw_bins **out);
 void rw_bins_free(struct rw_bins *bins);
 RW_SCOPED_BY(rw_bins_free)
 RW_SCOPED_BY(rw_cuts_free)

@@ -13,11 +13,16 @@ static const char *const files[] = {"scores.txt", "folds.tsv", "results.json"};
 
 static const char *folder;
 static unsigned long long n_folds;
+static int shares_bins;
 static const struct rw_option options[] = {
     {"folds", "K", "number of folds: 3 or more, or 2 with --early-stop 0 (required)",
      RW_OPTION_NUMBER, .value = &n_folds, .range = {2, MOST_FOLDS}, .needed = 1},
     {"output", "DIR", "write models, scores and results to this folder (required)", RW_OPTION_TEXT,
      .value = &folder, .needed = 1},
+    {"shared-bins", NULL,
+     "find bin boundaries once, from all of DATA: faster, but the values of documents that measure "
+     "a fold then influence its model",
+     RW_OPTION_FLAG, .value = &shares_bins},
     {0},
 };
 
@@ -39,9 +44,9 @@ static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
             f + 1, fold->n_train, fold->n_valid, fold->n_test, rw_model_n_trees(fold->model),
             rw_model_info(fold->model).best_round, rw_load_json_metrics(fold->eval));
     }
-    return rw_result_row("params:o given:o folds:o pooled:o conventions:s", used,
-                         rw_result_params(params), folds, rw_load_json_metrics(cv->pooled),
-                         cv->pooled->conventions);
+    return rw_result_row("params:o given:o shared_bins:b folds:o pooled:o conventions:s", used,
+                         rw_result_params(params), shares_bins, folds,
+                         rw_load_json_metrics(cv->pooled), cv->pooled->conventions);
 }
 
 /* Computes mean and standard deviation of the folds' values of a metric. Folds in which no query
@@ -92,8 +97,10 @@ static void print_results(const struct rw_cli *cli, const struct rw_cv *cv, cons
     rw_result_rows(NULL, rows, columns);
     rw_result_line(
         "train, valid, test: number of queries; pooled: all %u queries, each scored by the "
-        "model that did not use it\n%s",
-        pooled->n_queries, pooled->conventions);
+        "model that did not use it\n%s%s",
+        pooled->n_queries,
+        shares_bins ? "shared bins: bin boundaries are those of all queries\n" : "",
+        pooled->conventions);
     rw_result_print(cli, document);
 }
 
@@ -151,7 +158,8 @@ static int validate(struct rw_cli *cli)
                 rw_dataset_n_docs(cli->dataset), rw_dataset_n_queries(cli->dataset),
                 rw_dataset_n_features(cli->dataset), (int)n_folds);
     RW_STEP(rw_progress_follow(cli->ctx));
-    RW_STEP(rw_cross_validate(cli->ctx, cli->params, cli->dataset, (int)n_folds, &cv));
+    RW_STEP((shares_bins ? rw_cross_validate_shared : rw_cross_validate)(
+        cli->ctx, cli->params, cli->dataset, (int)n_folds, &cv));
     rw_load_stage_end("cv");
     rw_load_warn_ties(cv->pooled, "scores", RW_TIES_ADVICE);
     results = results_json(cv, cli->params);

@@ -2,7 +2,8 @@
  * each fold f a model is trained without fold f, and fold f measures it. With early stopping, the
  * model is also trained without the next fold, f + 1
  * (fold 0 after the last one), which decides when training stops. The measured queries do not
- * influence the model, except that `auto` parameters follow from the size of the whole set. */
+ * influence the model, except that `auto` parameters follow from the size of the whole set, and
+ * that bin boundaries can be those of the whole set. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,16 +86,23 @@ struct validation {
     struct rw_params params;   /* a shallow copy of own: texts are borrowed */
     struct rw_eval_params how; /* evaluation parameters of params */
     int nested;                /* 1: the next fold stops training early */
+    struct rw_bins *bins;      /* of the whole set; NULL: each training has its own; owned */
     struct rw_ctx *ctx;        /* the caller's, for polls and progress; borrowed */
 };
+
+/* Returns the fold that stops the training of the model of `fold`; without early stopping, `fold`.
+ */
+static uint32_t stopping_fold(const struct validation *v, int fold)
+{
+    return (uint32_t)(v->nested ? (fold + 1) % v->cv.n_folds : fold);
+}
 
 /* Selects the queries of one part of the data for the model of `fold`. want: 0 for the queries that
  * measure the model, 1 for those that stop its training, 2 for those that it is trained on. */
 static int part_of(const struct validation *v, int fold, int want, struct rw_ctx *ctx,
                    struct rw_dataset **out)
 {
-    const uint32_t test = (uint32_t)fold;
-    const uint32_t stop = v->nested ? (test + 1) % (uint32_t)v->cv.n_folds : test;
+    const uint32_t test = (uint32_t)fold, stop = stopping_fold(v, fold);
     return rw_folds_select(ctx, v->dataset, v->fold_of, want == 1 ? stop : test,
                            want == 0 ? test : stop, want < 2, out);
 }
@@ -139,6 +147,23 @@ static int on_round(void *user, const struct rw_round *round)
     return 0;
 }
 
+/* Selects the training set of a fold as codes, with the boundaries that all folds share. */
+static int select_codes(const struct validation *v, struct rw_ctx *ctx, int fold,
+                        struct rw_binned *train)
+{
+    const struct rw_dataset *all = v->dataset;
+    struct rw_dataset bare = *all; /* borrows all, except for the values */
+    RW_FREED uint8_t *keep = NULL;
+    bare.column = NULL;
+    bare.n_columns = 0;
+    RW_TRY(RW_NEW(ctx, keep, all->n_queries));
+    for (uint32_t q = 0; q < all->n_queries; q++)
+        keep[q] = v->fold_of[q] != (uint32_t)fold && v->fold_of[q] != stopping_fold(v, fold);
+    RW_TRY(rw_dataset_select(ctx, &bare, keep, &train->documents));
+    RW_TRY(rw_binned_take_features(ctx, all->column, all->n_columns, train));
+    return rw_bins_select(ctx, v->bins, all, keep, &train->bins);
+}
+
 static int run_fold(void *validation, struct rw_ctx *ctx, int fold)
 {
     struct validation *v = validation;
@@ -146,18 +171,21 @@ static int run_fold(void *validation, struct rw_ctx *ctx, int fold)
     const struct rw_train_hooks hooks = {.user = &rounds, .on_round = on_round};
     RW_SCOPED(rw_dataset_free) struct rw_dataset *test = NULL;
     RW_SCOPED(rw_dataset_free) struct rw_dataset *valid = NULL;
-    RW_SCOPED(rw_dataset_free) struct rw_dataset *train = NULL;
+    RW_RELEASED(rw_binned_release) struct rw_binned train = {.documents = NULL};
     struct rw_cv_fold *out = &v->fold[fold];
     RW_TRY(part_of(v, fold, 0, ctx, &test));
     if (v->nested)
         RW_TRY(part_of(v, fold, 1, ctx, &valid));
-    RW_TRY(part_of(v, fold, 2, ctx, &train));
+    RW_TRY(v->bins ? select_codes(v, ctx, fold, &train)
+                   : part_of(v, fold, 2, ctx, &train.documents));
     const struct rw_dataset *const sets[] = {valid};
-    RW_TRY(rw_train(ctx, &v->params, train, sets, v->nested, &hooks, &out->model));
+    const struct rw_training training = {
+        .binned = &train, .valid = sets, .n_valid = v->nested, .hooks = &hooks};
+    RW_TRY(rw_train_on(ctx, &v->params, &training, &out->model));
     rw_stage_add(v->ctx, (uint64_t)(v->params.rounds - rounds.done)); /* rounds that did not run */
     out->n_test = test->n_queries;
     out->n_valid = v->nested ? valid->n_queries : 0;
-    out->n_train = train->n_queries;
+    out->n_train = train.documents->n_queries;
     return score_fold(v, fold, ctx, out->model, test, &out->eval);
 }
 
@@ -304,12 +332,27 @@ static void release(void *validation)
         rw_free((void *)v->fold[f].eval);
     }
     rw_params_free(v->own);
+    rw_bins_free(v->bins);
+}
+
+/* Bins the whole set, for all folds. */
+static int share_bins(struct rw_ctx *ctx, const struct rw_dataset *dataset, struct validation *v)
+{
+    if (v->params.categorical[0] || dataset->vocabulary)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "shared-bins cannot be combined with categorical features, whose codes each "
+                       "training makes");
+    const struct rw_cut_rule rule = rw_params_cut_rule(&v->params);
+    return rw_bins_make_training(ctx, dataset, &rule, &v->bins);
 }
 
 static int validate(struct rw_ctx *ctx, const struct rw_params *params,
-                    const struct rw_dataset *dataset, int n_folds, struct validation *v)
+                    const struct rw_dataset *dataset, int n_folds, int shares_bins,
+                    struct validation *v)
 {
     RW_TRY(prepare(ctx, params, dataset, n_folds, v));
+    if (shares_bins)
+        RW_TRY(share_bins(ctx, dataset, v));
     const int side_by_side = runs_side_by_side(ctx, v);
     RW_TRY(side_by_side);
     /* now that the device is known */
@@ -322,8 +365,9 @@ static int validate(struct rw_ctx *ctx, const struct rw_params *params,
     return rw_evaluate_into(ctx, &v->how, dataset, v->scores, rw_result_arena(v), &v->cv.pooled);
 }
 
-int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
-                      const struct rw_dataset *dataset, int n_folds, struct rw_cv **out)
+static int cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
+                          const struct rw_dataset *dataset, int n_folds, int shares_bins,
+                          struct rw_cv **out)
 {
     RW_DEFAULT_FPENV;
     RW_SCOPED(rw_free) struct validation *v = NULL;
@@ -332,7 +376,19 @@ int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
     RW_TRY(check_folds(ctx, dataset->n_queries, n_folds));
     RW_TRY(rw_result_new(ctx, (void **)&v, sizeof(*v)));
     RW_TRY(rw_arena_own(ctx, rw_result_arena(v), v, release));
-    RW_TRY(validate(ctx, params, dataset, n_folds, v));
+    RW_TRY(validate(ctx, params, dataset, n_folds, shares_bins, v));
     *out = &RW_TAKE(v)->cv;
     return RW_OK;
+}
+
+int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
+                      const struct rw_dataset *dataset, int n_folds, struct rw_cv **out)
+{
+    return cross_validate(ctx, params, dataset, n_folds, 0, out);
+}
+
+int rw_cross_validate_shared(struct rw_ctx *ctx, const struct rw_params *params,
+                             const struct rw_dataset *dataset, int n_folds, struct rw_cv **out)
+{
+    return cross_validate(ctx, params, dataset, n_folds, 1, out);
 }

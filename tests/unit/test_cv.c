@@ -135,6 +135,50 @@ Test(cv, the_same_as_by_hand)
     rw_dataset_free(dataset);
 }
 
+/* Counts the thresholds of all folds' models, and those among them that are boundaries of the whole
+ * set. */
+static void count_thresholds(const struct rw_cv *cv, const struct rw_cuts *cuts, int *all, int *in)
+{
+    *all = *in = 0;
+    for (int f = 0; f < cv->n_folds; f++) {
+        const struct rw_model *model = cv->folds[f].model;
+        for (int t = 0; t < model->n_trees; t++) {
+            const struct rw_tree *tree = &model->tree[t];
+            for (int node = 0; node < tree->n_leaves - 1; node++, ++*all) {
+                uint32_t at = 0, found = 0;
+                while (cuts->feature[at] != tree->feature[node])
+                    at++;
+                for (uint32_t k = cuts->offset[at]; k < cuts->offset[at + 1]; k++)
+                    found |= cuts->cut[k] == tree->cut[node];
+                *in += (int)found;
+            }
+        }
+    }
+}
+
+Test(cv, shared_bins_are_those_of_the_whole_set)
+{
+    struct rw_dataset *dataset = fixture_data(scratch_ctx, 3, 40, 6, 4);
+    struct rw_cuts *cuts;
+    struct rw_cv *shared, *own;
+    int all, in;
+    cr_assert_eq(rw_params_set(scratch_ctx, params, "bins", "8"), RW_OK);
+    const struct rw_cut_rule rule = rw_params_cut_rule(params);
+    cr_assert_eq(rw_cuts_make(scratch_ctx, dataset, &rule, &cuts), RW_OK);
+    cr_assert_eq(rw_cross_validate_shared(scratch_ctx, params, dataset, 4, &shared), RW_OK);
+    own = validate(dataset, 4);
+    count_thresholds(shared, cuts, &all, &in);
+    cr_expect(all > 50 && in == all, "%d of %d", in, all);
+    count_thresholds(own, cuts, &all, &in);
+    cr_expect_lt(in, all);
+    for (int f = 0; f < 4; f++)
+        cr_expect_eq(shared->folds[f].n_train, own->folds[f].n_train);
+    rw_free(shared);
+    rw_free(own);
+    rw_cuts_free(cuts);
+    rw_dataset_free(dataset);
+}
+
 /* `auto` depends on the whole set: 16 of the 24 queries of 600 documents are fewer than
  * 10,800 documents, all 24 are more. */
 Test(cv, auto_is_of_the_whole_set)

@@ -47,3 +47,14 @@ ls many
 # One that fails leaves the earlier one whole.
 try cv train.txt --folds 41 -o many --quiet
 ls many
+# Shared boundaries: with 4 bins, all folds together have at most 3 thresholds of a feature.
+"$RANKWOOD" cv train.txt --folds 3 --rounds 10 --leaves 9 --bins 4 --ties mean --shared-bins --quiet -o shared | tail -n 2
+"$RANKWOOD" cv train.txt --folds 3 --rounds 10 --leaves 9 --bins 4 --ties mean --quiet -o own >/dev/null
+for how in shared own; do
+    cat $how/fold-?.txt | awk '$1 == "node" && !seen[$4, $6]++ { n[$4]++ }
+                               END { for (f in n) most = n[f] > most ? n[f] : most; print (most > 3 ? "more than 3" : most) }'
+    grep shared_bins $how/results.json
+done
+"$RANKWOOD" cv train.txt --folds 3 --rounds 10 --leaves 9 --bins 4 --ties mean --shared-bins --device sim --threads 1 --quiet -o sim >/dev/null
+say 'the same on another device' diff -r -x results.json shared sim
+try cv uneven.txt --folds 3 --shared-bins --categorical 1 --rounds 3 --early-stop 0 --quiet -o two
