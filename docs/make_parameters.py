@@ -48,7 +48,7 @@ TIPS = {
     "rounds": "set it high and let `early-stop` choose the number of trees.",
     "rate": "try 0.02 to 0.2; halve it and double `rounds` for slightly better, slower training.",
     "early-stop": "50 to 200. With few validation queries the metric is noisy: compare settings by `rankwood cv`.",
-    "early-stop-rule": "keep `auto`. [Early stopping](../explanation/early-stopping.md) explains both rules.",
+    "early-stop-rule": "keep `auto`. [Early stopping](../explanation/early-stopping.md) explains the rules.",
     "leaves": "try a quarter to four times the default. Small data needs few leaves.",
     "l2": "try 30 to 1000. Small data needs more.",
     "min-docs": "try 5 to 100. Raise it if training is far better than validation.",

@@ -93,8 +93,9 @@ struct rw_train_hooks;
  * validation sets are skipped, training logs a warning. If `early-stop` is 0, or if no set stops
  * training, the model keeps all trees except trailing trees without a split.
  *
- * Parameters: `threads`, if set, is applied to the context. rw_train does not read the files of
- * side columns, which `weights`, `query-weights`, `start-scores`, `positions`, `labels` and
+ * Parameters: `early-stop-rule` folds is refused here; rw_tune with one trial and folds chooses the
+ * number of rounds and trains on all data. `threads`, if set, is applied to the context. rw_train
+ * does not read the files of side columns, which `weights`, `query-weights`, `start-scores`, `positions`, `labels` and
  * `pairs-file` name (rw_dataset_read_side_column reads them). Features in the file of `names` that
  * the training set lacks cause a warning. So does `ignore` if it lists only features that the
  * training set lacks.
@@ -509,7 +510,8 @@ struct rw_binned;
  * absent, min-docs, device, categorical) and this `init` (or NULL). The first rule that applies
  * decides whether the set has codes or values:
  *
- * - With `categorical`, it has values, because training makes codes of categories.
+ * - With `categorical`, it has values, because training makes codes of categories. With
+ *   `early-stop-rule` folds, it has values, because rw_tune needs them.
  * - With `init`, it has values if `train-metric` is on, if training may run on a GPU, if
  *   `start-scores` names a file, if `init` has categorical features, or if a cache comes from a
  *   pipe. Training may run on a GPU if `device` is a GPU, or is "auto" and there is one.
@@ -1077,8 +1079,6 @@ struct rw_cv {
  * workers. */
 RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                              const struct rw_dataset *dataset, int n_folds, struct rw_cv **out);
-
-/* ---- tuning: a search for parameters ----
 /* Like rw_cross_validate, but finds bin boundaries once, from the whole data set, for all folds. It
  * saves time and memory, and the values of the documents that measure and stop a model influence
  * its thresholds. Their labels do not. RW_ERR_ARGUMENT: there are categorical features, or as in
@@ -1086,6 +1086,8 @@ RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
 RW_API int rw_cross_validate_shared(struct rw_ctx *ctx, const struct rw_params *params,
                                     const struct rw_dataset *dataset, int n_folds,
                                     struct rw_cv **out);
+
+/* ---- tuning: a search for parameters ----
  *
  *     struct rw_tune_options how = {.n_trials = 30};
  *     struct rw_tuned *tuned = NULL;
@@ -1161,6 +1163,9 @@ struct rw_tuned {
  * by at most one. The candidate with the fewest leaves is chosen, and of equal ones the first.
  * Without a candidate it is trial 0. The estimate repeats all decisions for each half of the
  * queries.
+ *
+ * `early-stop-rule` folds is trial 0 with folds: it is allowed without a validation set and has no
+ * further effect, except that of several metrics the first one counts.
  *
  * With n_trials, the result depends only on data, parameters, space and n_trials, and not on the
  * machine. With `seconds`, a bracket that is not finished in time is left out, so the result is

@@ -97,6 +97,7 @@ letor-p-all   |l.txt|lv.txt|--rounds 6 --delta p@5 --pairs all --relevant 2 --mi
 letor-map     |l.txt|lv.txt|--rounds 8 --delta map --relevant 2 --min-docs 3 --query-weights l.weights --split mart --metric map
 letor-stop    |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --rate 0.5 --metric ndcg@5 --metric map
 letor-best    |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --early-stop-rule best --rate 0.5 --metric ndcg@5 --metric map
+letor-smooth  |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 12 --early-stop-rule smooth --rate 0.5 --metric ndcg@5,rmse
 letor-delta   |l.txt|lv.txt|--rounds 60 --leaves 31 --min-docs 1 --early-stop 3 --early-stop-delta 0.003 --rate 0.5:0.1:8 --metric ndcg@5 --metric rmse
 letor-start   |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --start-scores l.start --valid-start-scores lv.start --split mart
 letor-start-n |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --start-scores l.start --valid-start-scores lv.start --split newton --rate 0.3:0.05:5

@@ -28,6 +28,7 @@ from rankwood._handles import check_apart
 from rankwood._model import Model, exchange
 from rankwood._params import Params, as_mapping, need_device, with_parameters
 from rankwood._training import Callback, Round, Training, ctrl_c, named_params, need_measured, valid_sets
+from rankwood._tuning import by_folds, rounds_by_folds
 
 __all__ = ["Path", "Round", "train"]  # Round: pickles of earlier versions name this module
 
@@ -73,7 +74,8 @@ def train(
     train_set : Dataset
         Documents with labels and queries.
     valid : Dataset, dict of Dataset, list of Dataset or None, default None
-        Validation sets, measured after each round. ``train_set`` may be one of them, but never stops training.
+        Validation sets, measured after each round. ``train_set`` may be one of them, but never stops training. None:
+        ``early_stop_rule="folds"`` chooses the number of rounds by cross-validation, otherwise all rounds are kept.
     stop_on : str or None, default None
         Name of the validation set whose first metric stops training, after ``early_stop`` rounds without improvement.
         The default is the first one that is not ``train_set``. The choice is logged.
@@ -150,6 +152,10 @@ def train(
             need(init, Model, "init")
         given = train_set._with_own(as_mapping(params))
         sets = valid_sets(valid, stop_on)
+        if by_folds(given):
+            if sets or init is not None:
+                raise ParameterError(f"early_stop_rule='folds' has no use with {'valid' if sets else 'init'}")
+            given, strict = rounds_by_folds(given, train_set, strict), None  # the search has reported them
         training = Training([train_set, *sets.values()], ["train", *sets], callbacks)
         if checkpoint is not None:
             check_apart(checkpoint, *training.sets)

@@ -141,29 +141,59 @@ def tune(
     >>> again.to_bytes() == tuned.model.to_bytes()
     True
     """
-    given = as_mapping(params)
-    need_device(given)
-    for name, one in {"train_set": train_set, **({} if valid is None else {"valid": valid})}.items():
-        need_labels(one, name)
-    if _workers.count() > 1:
-        raise UnsupportedError(f"tune needs a single worker; there are {_workers.count()}")
     if (trials is None) == (time is None):
         raise ParameterError("expected either trials or time")
-    if valid is not None and folds is not None:
-        raise ParameterError("both valid and folds are given; expected one of them")
-    given = train_set._with_own(given)
-    _refuse_functions(given, "tune accepts names only")
     options = ffi.new("struct rw_tune_options *")
     options.n_trials = 0 if trials is None else whole(trials, "trials", 1, 1000000)
     options.seconds = 0.0 if time is None else _seconds(time)
+    if valid is not None and folds is not None:
+        raise ParameterError("both valid and folds are given; expected one of them")
     options.n_folds = 0 if valid is not None else 5 if folds is None else whole(folds, "folds", 2, 1000)
     space_text = None if space is None else ffi.new("char[]", _space_text(space).encode())
     options.space = ffi.NULL if space_text is None else space_text
     unnamed = ffi.new("char[]", b"")  # messages then have no line numbers
     options.space_name = unnamed
+    options.on_trial = lib._rw_on_tune
+    return _tuned(_search(params, train_set, valid, options, strict, "tune"), as_mapping(params), train_set)
+
+
+def by_folds(given: Mapping[str, Any]) -> bool:
+    """Tells whether a cross-validation is to choose the number of rounds (early_stop_rule)."""
+    named = {name.replace("_", "-"): value for name, value in given.items()}
+    return named.get("early-stop-rule") == "folds" and str(named.get("early-stop", 100)) != "0"
+
+
+def rounds_by_folds(given: Mapping[str, Any], train_set: Dataset, strict: bool | None) -> dict[str, Any]:
+    """Returns the parameters with the number of rounds that 5 folds choose, as trial 0 of a tuning does."""
+    options = ffi.new("struct rw_tune_options *", {"n_trials": 1, "n_folds": 5, "without_model": 1})
+    c = _search(given, train_set, None, options, strict, "early_stop_rule='folds'")
+    rounds = number_or_text(text(lib.rw_params_get(c.params, b"rounds")))
+    logger.info("5 folds choose %d rounds: estimated %s %.5f (%d queries)", rounds, text(c.metric),
+                c.estimate.mean_a, c.estimate.n_queries)  # fmt: skip
+    chosen = ("rounds", "early-stop", "early-stop-delta", "early-stop-rule")
+    rest = {name: value for name, value in given.items() if name.replace("_", "-") not in chosen}
+    return {**rest, "rounds": rounds}
+
+
+def _search(
+    params: Mapping[str, Any] | None,
+    train_set: Dataset,
+    valid: Dataset | None,
+    options: Any,
+    strict: bool | None,
+    what: str,
+) -> Any:
+    given = as_mapping(params)
+    need_device(given)
+    for name, one in {"train_set": train_set, **({} if valid is None else {"valid": valid})}.items():
+        need_labels(one, name)
+    if _workers.count() > 1:
+        raise UnsupportedError(f"{what} needs a single worker; there are {_workers.count()}")
+    given = train_set._with_own(given)
+    _refuse_functions(given, f"{what} accepts names only")
     training = Training([train_set], ["train"], ())
     handle = ffi.new_handle(training)
-    options.user, options.on_trial = handle, lib._rw_on_tune
+    options.user = handle
     out = ffi.new("struct rw_tuned **")
     with named_params(given, strict, train_set.feature_names) as c:
         values = train_set._with_values()
@@ -178,7 +208,7 @@ def tune(
             lib.rw_free(out[0])
             status = lib.RW_ERR_INTERRUPTED
             out[0] = ffi.NULL
-        return _tuned(training.result(status, out, lib.rw_free), as_mapping(params), train_set)
+        return training.result(status, out, lib.rw_free)
 
 
 def _seconds(time: Any) -> float:

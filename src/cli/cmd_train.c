@@ -311,9 +311,11 @@ static void print_plan(const struct rw_cli *cli, const struct rw_plan *plan)
 static struct {
     struct rw_checkpoints checkpoints;
     int rounds_run;
-    int is_kept;   /* the model, a partial model or a checkpoint is written, so the log is kept */
-    int disk_full; /* the error status if disk space for one more tree is lacking, or 0 */
-    uint64_t size[2]; /* documents and queries of the training set, on all workers */
+    int is_kept;  /* the model, a partial model or a checkpoint is written, so the log is kept */
+    int by_folds; /* 1: --early-stop-rule folds chooses the number of rounds */
+    struct rw_tuned *chosen; /* its choice, or NULL */
+    int disk_full;           /* the error status if disk space for one more tree is lacking, or 0 */
+    uint64_t size[2];        /* documents and queries of the training set, on all workers */
 } job;
 
 /* Reserves disk space for the model with one more tree before it is needed, and half as much again
@@ -544,6 +546,21 @@ static int take_all_gpus(struct rw_cli *cli)
     return rw_params_set(cli->ctx, cli->params, "device", "cuda");
 }
 
+/* Checks --early-stop-rule folds, which has no use in a refit. */
+static int check_folds(struct rw_cli *cli)
+{
+    const char *rule = rw_params_get(cli->params, "early-stop-rule");
+    job.by_folds = strcmp(rule, "folds") == 0 && !refit_path &&
+                   strcmp(rw_params_get(cli->params, "early-stop"), "0") != 0;
+    if (!job.by_folds ||
+        (!valid_files.n && !init_path && n_workers == 1 && rw_workers_count(cli->ctx) == 1))
+        return 0;
+    return rw_wrong(cli, "'--early-stop-rule folds' cannot be used with %s",
+                    valid_files.n ? "'--valid'"
+                    : init_path   ? "'--init'"
+                                  : "several workers");
+}
+
 static int check(struct rw_cli *cli)
 {
     if (!output && !plan_only && !config_only)
@@ -570,6 +587,7 @@ static int check(struct rw_cli *cli)
     RW_STEP(check_checkpoints(cli));
     RW_STEP(take_all_gpus(cli));
     RW_STEP(check_side_files(cli));
+    RW_STEP(check_folds(cli));
     if (refit_path) /* the model's parameters are not known yet */
         return 0;
     return rw_params_check(cli->ctx, cli->params,
@@ -644,6 +662,25 @@ static struct rw_training training_of(const struct rw_cli *cli)
                                 .init = cli->init,
                                 .valid = (const struct rw_dataset *const *)cli->valid,
                                 .n_valid = valid_files.n};
+}
+
+/* Chooses the number of rounds by cross-validation. It is trial 0 of a tuning with folds. */
+static int choose_rounds(struct rw_cli *cli)
+{
+    enum { N_FOLDS = 5 };
+    const struct rw_tune_options how = {.n_trials = 1, .n_folds = N_FOLDS, .without_model = 1};
+    RW_STEP(rw_interrupts_stop_calls(cli->ctx));
+    RW_STEP(rw_interrupts_end(rw_tune(cli->ctx, cli->params, cli->dataset, NULL, &how, &job.chosen),
+                              NULL));
+    RW_STEP(rw_ctx_set_poll(cli->ctx, NULL, NULL));
+    rw_load_stage_end("folds");
+    const struct rw_tuned *chosen = job.chosen;
+    rw_msg_line("metric %s: %s", chosen->metric, chosen->conventions);
+    const int n = chosen->trials[0].rounds;
+    rw_msg_line("%d folds choose %d %s: estimated %s %s (%u queries)", N_FOLDS, n,
+                n == 1 ? "round" : "rounds", chosen->metric, rw_figure(chosen->estimate.mean_a),
+                chosen->estimate.n_queries);
+    return 0;
 }
 
 /* ---- results ---- */
@@ -770,6 +807,9 @@ static int train(struct rw_cli *cli)
     const int leads = rw_workers_leads(cli);
     RW_STEP(read_data(cli));
     RW_STEP(rw_workers_sync(cli, leads ? begin(cli) : 0));
+    if (job.by_folds)
+        RW_STEP(choose_rounds(cli));
+    struct rw_params *params = job.chosen ? job.chosen->params : cli->params;
     struct rw_checkpoints checkpoints = job.checkpoints;
     struct rw_train_hooks hooks = {.user = cli, .should_stop = should_stop};
     if (checkpoint_path || checkpoints.resume)
@@ -792,7 +832,7 @@ static int train(struct rw_cli *cli)
     training.hooks = &hooks;
     const int status = refit_path ? rw_refit(cli->ctx, cli->params, cli->init, cli->dataset,
                                              training.valid, training.n_valid, &hooks, &cli->model)
-                                  : rw_train_on(cli->ctx, cli->params, &training, &cli->model);
+                                  : rw_train_on(cli->ctx, params, &training, &cli->model);
     if (leads)
         rw_progress_end();
     if (status < 0 && rw_interrupted()) {

@@ -104,8 +104,10 @@ struct tuning {
     /* Counted queries in the order of curves: those of the first half, then the second. */
     uint32_t n, begin[N_SUBSETS], end[N_SUBSETS]; /* subset s is begin[s] to end[s] */
     double *weight;                               /* [n] */
-    double end_ms;                                /* end of the search by time; 0: no such end */
-    rw_log_fn log;                                /* the context's; off until the final training */
+    const char *what;    /* name of the search in messages: "tuning", or the rule that needs it */
+    const char *purpose; /* "tune by"; NULL: of several metrics the first one counts */
+    double end_ms;       /* end of the search by time; 0: no such end */
+    rw_log_fn log;       /* the context's; off until the final training */
 };
 
 /* ---- the curve of a trial ---- */
@@ -223,7 +225,8 @@ static int train_part(struct curve *c, int p, const struct trial *trial)
     c->ended[p] = c->round;
     if (status < 0 && c->status >= 0 && c->t->valid && c->ctx->valid_is_train)
         return rw_fail(c->ctx, RW_ERR_DATA,
-                       "the validation set is the training set: tuning needs other queries");
+                       "the validation set is the training set: %s needs other queries",
+                       c->t->what);
     return c->status < 0 ? c->status : status;
 }
 
@@ -626,7 +629,7 @@ static int prepare_part(struct tuning *t, const uint32_t *fold_of, uint32_t p)
         valid = part->own[1];
     }
     RW_TRY(rw_resident_init(&part->resident, t->ctx, &params, &train, valid));
-    RW_TRY(rw_measure_init(t->ctx, rw_params_eval(t->params), valid, "tune by", &part->measure));
+    RW_TRY(rw_measure_init(t->ctx, rw_params_eval(t->params), valid, t->purpose, &part->measure));
     return RW_ARENA_NEW(t->ctx, rw_result_arena(t->made), part->slot, valid->n_queries);
 }
 
@@ -638,8 +641,8 @@ static int number_queries(struct tuning *t, const uint32_t *fold_of)
     uint32_t *half RW_FREED = NULL, *at RW_FREED = NULL, n_counted = 0;
     double *scores RW_FREED = NULL, *own RW_FREED = NULL;
     if (all->n_queries < 2)
-        return rw_fail(t->ctx, RW_ERR_DATA, "the %s has one query, but tuning needs two halves",
-                       t->valid ? "validation set" : "data");
+        return rw_fail(t->ctx, RW_ERR_DATA, "the %s has one query, but %s needs two halves",
+                       t->valid ? "validation set" : "data", t->what);
     RW_TRY(RW_NEW(t->ctx, half, all->n_queries));
     RW_TRY(RW_NEW(t->ctx, at, (size_t)t->n_parts));
     RW_TRY(RW_NEW(t->ctx, scores, all->n_docs));
@@ -677,9 +680,9 @@ static int number_queries(struct tuning *t, const uint32_t *fold_of)
         t->end[h + 1] = t->n;
         if (!(sum > 0.0) || t->n - t->begin[h + 1] < 2)
             return rw_fail(t->ctx, RW_ERR_DATA,
-                           "tuning divides the %s into halves, and in one of them fewer than 2 "
-                           "queries count for %s",
-                           t->valid ? "validation set" : "queries", t->made->metric.name);
+                           "%s divides the %s into halves, and in one of them fewer than 2 queries "
+                           "count for %s",
+                           t->what, t->valid ? "validation set" : "queries", t->made->metric.name);
     }
     t->end[0] = t->n;
     return RW_OK;
@@ -698,6 +701,21 @@ static int prepare_parts(struct tuning *t)
     t->at_once = rw_resident_at_once(&t->part[0].resident, t->ctx, t->params);
     RW_TRY(t->at_once);
     return number_queries(t, fold_of);
+}
+
+/* Trial 0 with folds is what `early-stop-rule folds` means, so the trainings need no rule. */
+static int take_rule(struct tuning *t)
+{
+    t->what = "tuning";
+    t->purpose = "tune by";
+    if (!rw_params_by_folds(t->params))
+        return RW_OK;
+    t->what = "early-stop-rule 'folds'";
+    t->purpose = NULL;
+    t->params->early_stop_rule = RW_STOP_AUTO;
+    t->params->is_set[RW_AT_PARAM_early_stop_rule] = 0;
+    return t->valid ? rw_fail(t->ctx, RW_ERR_ARGUMENT, "%s works without a validation set", t->what)
+                    : RW_OK;
 }
 
 static int check_options(struct tuning *t)
@@ -720,7 +738,7 @@ static int check_options(struct tuning *t)
     if (!t->valid && (uint32_t)o->n_folds > n)
         return rw_fail(t->ctx, RW_ERR_DATA, "folds is %d, but the data has %u %s", o->n_folds, n,
                        n == 1 ? "query" : "queries");
-    return rw_search_check(t->ctx, "tuning", t->valid);
+    return rw_search_check(t->ctx, t->what, t->valid);
 }
 
 static int check_params(struct tuning *t)
@@ -728,17 +746,18 @@ static int check_params(struct tuning *t)
     struct made *made = t->made;
     RW_TRY(rw_params_check(t->ctx, t->params, RW_PARAMS_TRAIN));
     RW_TRY(rw_trainings_judge(t->ctx, t->params, t->train->n_docs, t->train->n_columns));
-    RW_TRY(rw_eval_one_metric(t->ctx, rw_params_eval(t->params), "tune by", &made->metric));
+    RW_TRY(rw_eval_one_metric(t->ctx, rw_params_eval(t->params), t->purpose, &made->metric));
     if (made->metric.kind->by_document)
         return rw_fail(t->ctx, RW_ERR_ARGUMENT,
-                       "tuning needs a metric with a value for each query; %s is a mean over "
-                       "documents",
-                       made->metric.name);
+                       "%s needs a metric with a value for each query; %s is a mean over documents",
+                       t->what, made->metric.name);
     struct rw_eval_params how = *rw_params_eval(t->params);
     how.ties = RW_TIES_MEAN;
     if (rw_params_origin(t->given, "ties") == RW_PARAM_SET) {
-        static const char text[] = "'ties' has no effect in tuning, where ties count as the mean "
-                                   "over all orders";
+        char text[128];
+        snprintf(text, sizeof(text),
+                 "'ties' has no effect %s %s, where ties count as the mean over all orders",
+                 t->purpose ? "in" : "with", t->what);
         if (t->given->on_no_effect == RW_NO_EFFECT_ERROR)
             return rw_fail(t->ctx, RW_ERR_ARGUMENT, "%s", text);
         rw_log(t->ctx, RW_LOG_WARNING, "%s", text);
@@ -766,8 +785,9 @@ static int tune(struct tuning *t)
     struct rw_arena *arena = rw_result_arena(made);
     t->end_ms = t->options->seconds > 0.0 ? rw_clock_ms() + t->options->seconds * 1e3 : 0.0;
     RW_TRY(rw_arena_own(t->ctx, arena, made, free_made));
-    RW_TRY(check_options(t));
     RW_TRY(rw_params_copy(t->ctx, t->given, &t->params));
+    RW_TRY(take_rule(t));
+    RW_TRY(check_options(t));
     RW_TRY(check_params(t));
     if (t->params->threads)
         RW_TRY(rw_ctx_set_threads(t->ctx, t->params->threads));

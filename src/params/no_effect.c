@@ -229,7 +229,10 @@ static int judge(struct judging *j, int at)
 
 int rw_params_drop_idle(struct rw_ctx *ctx, struct rw_params *params, const struct rw_facts *facts)
 {
-    struct judging j = {.ctx = ctx, .params = params, .facts = facts};
+    struct rw_facts all = *facts;
+    if (rw_params_by_folds(params) && facts->grows != 0)
+        all.n_valid = 1; /* folds are validation sets */
+    struct judging j = {.ctx = ctx, .params = params, .facts = &all};
     /* judged first, since conditions by name depend on them: the objective, its variants, the
      * metrics, and the parameters that draw random numbers */
     static const enum rw_param_at first[] = {RW_AT_PARAM_delta,
@@ -359,7 +362,7 @@ int rw_params_check(struct rw_ctx *ctx, const struct rw_params *params, enum rw_
     /* reports errors before data is read, as far as the facts are known */
     if (use == RW_PARAMS_MEASURE || params->on_no_effect == RW_NO_EFFECT_ERROR)
         RW_TRY(rw_params_judge(ctx, params, &facts));
-    if (use == RW_PARAMS_TRAIN_ALONE && params->early_stop != 0 &&
+    if (use == RW_PARAMS_TRAIN_ALONE && params->early_stop != 0 && !rw_params_by_folds(params) &&
         rw_params_origin(params, "early-stop") == RW_PARAM_CHANGED)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "parameter 'early-stop' is %d, but there is no validation set to stop by",

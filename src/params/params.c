@@ -281,6 +281,11 @@ void rw_params_choose(struct rw_params *params, uint32_t n_docs, uint32_t n_feat
         params->sample_features = 0.5;
 }
 
+int rw_params_by_folds(const struct rw_params *params)
+{
+    return params->early_stop_rule == RW_STOP_FOLDS && params->early_stop > 0;
+}
+
 int rw_params_sample(const struct rw_params *params)
 {
     const int some_features = params->sample_features == RW_AUTO
@@ -352,7 +357,7 @@ int rw_params_resolve_size(struct rw_ctx *ctx, struct rw_params *params,
                            const struct rw_data_size *size)
 {
     RW_DEFAULT_FPENV;
-    const int n_valid = size->n_valid;
+    const int n_valid = rw_params_by_folds(params) ? 1 : size->n_valid;
     uint32_t n_features = size->n_features;
     if (params->rounds == RW_AUTO && n_valid == 0)
         rw_log(ctx, RW_LOG_NOTE, "no validation set: training %d rounds (--rounds changes it)",

@@ -8,7 +8,13 @@
 
 enum rw_param_grow { RW_GROW_LEAVES, RW_GROW_LEVELS, RW_GROW_SYMMETRIC };
 enum rw_param_split { RW_SPLIT_AUTO, RW_SPLIT_MART, RW_SPLIT_NEWTON };
-enum rw_param_stop_rule { RW_STOP_AUTO, RW_STOP_BEST, RW_STOP_PAIRED };
+enum rw_param_stop_rule {
+    RW_STOP_AUTO,
+    RW_STOP_BEST,
+    RW_STOP_PAIRED,
+    RW_STOP_SMOOTH,
+    RW_STOP_FOLDS
+};
 enum rw_param_rounding { RW_ROUND_STOCHASTIC, RW_ROUND_NEAREST };
 
 enum { RW_AUTO = -1 }; /* `auto` in a numeric field; 0 in `threads` and `batch` */
@@ -79,6 +85,8 @@ int rw_params_resolve_size(struct rw_ctx *ctx, struct rw_params *params,
                            const struct rw_data_size *size);
 /* Replaces `auto` in `split`, `rate` and `sample-features` by values. */
 void rw_params_choose(struct rw_params *params, uint32_t n_docs, uint32_t n_features);
+/* Returns 1 if a cross-validation of the training set chooses the number of rounds (rw_tune). */
+int rw_params_by_folds(const struct rw_params *params);
 /* Returns 1 if each tree samples queries, documents or features. */
 int rw_params_sample(const struct rw_params *params);
 /* Returns the learning rate of a round, counted from 0 at the model's first tree. `rate` must

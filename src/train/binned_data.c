@@ -110,7 +110,8 @@ static int read_binned(struct rw_ctx *ctx, const struct rw_params *params, const
 {
     const struct rw_cut_rule rule = rw_params_cut_rule(params);
     struct rw_read_goal goal = {.rule = &rule, .bins_text = bins_text, .user = params};
-    if (params->categorical[0]) /* text values become codes when all of them are known */
+    /* text values become codes when all of them are known; folds are selected from values */
+    if (params->categorical[0] || rw_params_by_folds(params))
         goal = (struct rw_read_goal){.rule = NULL};
     struct rw_binned *binned RW_SCOPED(rw_binned_free) = NULL;
     *out = NULL;

@@ -842,7 +842,8 @@ static int finish_model(struct booster *b)
                                  : RW_OK;
     }
     const int stops = b->params->early_stop > 0 && b->eval_sets.best_round > 0;
-    cut_model(model, &b->run, stops ? rw_stop_rule_kept(&b->eval_sets) : 0, b->bags.n);
+    const int least = b->run.first_round > 0 ? b->run.first_round : 1;
+    cut_model(model, &b->run, stops ? rw_stop_rule_kept(&b->eval_sets, least) : 0, b->bags.n);
     model->is_interrupted = b->run.is_interrupted;
     return b->init ? rw_continuation_finish(b->ctx, b->in.init, model) : RW_OK;
 }
@@ -902,6 +903,10 @@ int rw_train_plan(struct rw_ctx *ctx, const struct rw_params *params,
 static int train(struct booster *b, const struct rw_params *params,
                  const struct rw_training *training)
 {
+    if (rw_params_by_folds(params))
+        return rw_fail(b->ctx, RW_ERR_ARGUMENT,
+                       "early-stop-rule 'folds' is only for 'rankwood train' without a validation "
+                       "set and for rw_tune");
     RW_TRY(take_sets(b, params, training));
     RW_TRY(prepare(b, params));
     double start = rw_clock_ms();

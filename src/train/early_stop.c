@@ -1,10 +1,14 @@
-/* The rule `paired` of early stopping: which round a training keeps.
+/* The rules `paired` and `smooth` of early stopping: which round a training keeps.
  *
- * On few validation queries the metric of rounds differs by chance, and the best round is often a
- * lucky early one. Each round's values of all queries are therefore compared with those of the
- * best round: d = best - round, query by query, or round - best if lower values are better. A round
- * is not significantly worse if the mean of d is at most 2 standard errors of that mean. The middle
- * one of the rounds that are not significantly worse is kept.
+ * The rule `smooth` averages the metric of each round with those of its neighbours, and keeps the
+ * round with the best mean. It needs only the metrics of the rounds, so it works with any metric.
+ *
+ * The rule `paired` uses the values of queries. On few validation queries the metric of rounds
+ * differs by chance, and the best round is often a lucky early one. Each round's values of all
+ * queries are therefore compared with those of the best round: d = best - round, query by query, or
+ * round - best if lower values are better. A round is not significantly worse if the mean of d is
+ * at most 2 standard errors of that mean. The middle one of the rounds that are not significantly
+ * worse is kept.
  *
  * Example: 30 queries, patience 3, NDCG .40 .45 .47 .46 .47 .48 .47 .46 .47. Round 6 is the best.
  * If rounds 3 to 9 are within 2 standard errors, round 6 is kept; if rounds 2 to 9 are, round 6
@@ -17,6 +21,7 @@
 #include "train/train.h"
 
 enum {
+    NEIGHBOURS = 20,   /* rounds on each side that `smooth` averages */
     LEAST_QUERIES = 2, /* fewer have no standard error */
     ERRORS = 2         /* standard errors that a round may be worse */
 };
@@ -57,7 +62,7 @@ static int gather(struct rw_eval_sets *eval, const double *own, double **out, ui
     return RW_OK;
 }
 
-int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, int round, double *mean)
+int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, double *mean)
 {
     struct rw_stopping *stop = &eval->stop;
     const struct rw_judgments *judgments = &eval->judgments[eval->stop_set];
@@ -76,7 +81,7 @@ int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, int roun
     RW_TRY(RW_GROW(eval->ctx, stop->value, stop->room, at + n));
     for (uint32_t q = 0; q < n; q++)
         stop->value[at + q] = (float)all[q];
-    stop->first_round = stop->n_rounds++ ? stop->first_round : round;
+    stop->n_rounds++;
     *mean = result.mean;
     return RW_OK;
 }
@@ -109,13 +114,54 @@ static int is_level(const struct rw_stopping *stop, const float *best, const flo
     return sign * mean <= *noise;
 }
 
-int rw_stop_rule_kept(const struct rw_eval_sets *eval)
+/* Returns the mean of the stopping metric over the rounds first to last that have a value; NaN if
+ * none has one. */
+static double mean_of_rounds(const struct rw_eval_sets *eval, int first, int last)
+{
+    double sum = 0.0;
+    int n = 0;
+    for (int r = first; r <= last; r++) {
+        const double value = rw_eval_sets_value(eval, r);
+        sum += value == value ? value : 0.0;
+        n += value == value;
+    }
+    return n ? sum / n : (double)NAN;
+}
+
+/* The rule `smooth`, for rounds from `least` on. */
+static int smooth(const struct rw_eval_sets *eval, int least)
+{
+    const int most = eval->model->n_rounds_run;
+    const double sign = eval->lower_is_better ? -1.0 : 1.0;
+    double highest = 0.0;
+    int kept = eval->best_round, first = 0, last = 0;
+    for (int r = least; r <= most; r++) {
+        const int from = r - NEIGHBOURS > least ? r - NEIGHBOURS : least;
+        const int to = r + NEIGHBOURS < most ? r + NEIGHBOURS : most;
+        const double mean = sign * mean_of_rounds(eval, from, to);
+        if (mean != mean || (first && mean <= highest))
+            continue;
+        highest = mean;
+        kept = r;
+        first = from;
+        last = to;
+    }
+    rw_log(eval->ctx, RW_LOG_NOTE,
+           "early stopping keeps round %d, since the mean %s of rounds %d to %d is the best; round "
+           "%d is the best alone",
+           kept, eval->value[eval->stop_value].name, first, last, eval->best_round);
+    return kept;
+}
+
+int rw_stop_rule_kept(const struct rw_eval_sets *eval, int least)
 {
     const struct rw_stopping *stop = &eval->stop;
     const size_t n = stop->n_queries;
+    if (eval->best_round > 0 && eval->params->early_stop_rule == RW_STOP_SMOOTH)
+        return smooth(eval, least);
     if (!stop->is_paired || eval->best_round == 0 || n < LEAST_QUERIES)
         return eval->best_round;
-    const float *best = stop->value + (size_t)(eval->best_round - stop->first_round) * n;
+    const float *best = stop->value + (size_t)(eval->best_round - least) * n;
     const double sign = eval->lower_is_better ? -1.0 : 1.0;
     int n_level = 0, kept = eval->best_round;
     double noise, sum = 0.0;
@@ -124,7 +170,7 @@ int rw_stop_rule_kept(const struct rw_eval_sets *eval)
     for (int r = 0, before = 0; r < stop->n_rounds && before <= n_level / 2; r++) {
         if (!is_level(stop, best, stop->value + (size_t)r * n, sign, &noise))
             continue;
-        kept = stop->first_round + r;
+        kept = least + r;
         before++;
     }
     if (stop->n_rounds == 1)

@@ -253,7 +253,7 @@ static int judge_round(struct rw_eval_sets *eval, struct rw_engine *engine, int 
         const double *scores = eval->given ? eval->given[eval->stop_set] : eval->scores;
         if (!eval->given)
             RW_TRY(engine->ops->read_scores(engine, eval->stop_set, eval->scores));
-        RW_TRY(rw_stop_rule_round(eval, scores, round, &value));
+        RW_TRY(rw_stop_rule_round(eval, scores, &value));
     }
     if (value != value && round == 1 && eval->params->early_stop > 0)
         return rw_fail(
@@ -308,10 +308,15 @@ void rw_eval_sets_restore(struct rw_eval_sets *eval, struct rw_model *so_far)
     eval->best_value = rw_eval_sets_best_value(eval);
 }
 
+double rw_eval_sets_value(const struct rw_eval_sets *eval, int round)
+{
+    return eval->model->metric_value[(round - 1) * eval->n_values + eval->stop_value];
+}
+
 double rw_eval_sets_best_value(const struct rw_eval_sets *eval)
 {
-    const int at = (eval->best_round - 1) * eval->n_values + eval->stop_value;
-    return eval->best_round > 0 && eval->stop_value >= 0 ? eval->model->metric_value[at] : 0.0;
+    const int has = eval->best_round > 0 && eval->stop_value >= 0;
+    return has ? rw_eval_sets_value(eval, eval->best_round) : 0.0;
 }
 
 int rw_eval_sets_verify(struct rw_eval_sets *eval, struct rw_engine *engine)

@@ -91,8 +91,7 @@ int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
  */
 struct rw_stopping {
     int is_paired;
-    int first_round; /* the round of value[0] */
-    int n_rounds;
+    int n_rounds;       /* from the first one that may be kept */
     uint32_t n_queries; /* queries of all workers that count */
     float *value;       /* [n_rounds][n_queries] */
     size_t room;
@@ -168,6 +167,8 @@ void rw_eval_sets_restore(struct rw_eval_sets *eval, struct rw_model *so_far);
 /* Checks that the scores give the stored metrics of the last round; a custom metric is not
  * checked. RW_ERR_DATA: a metric differs. */
 int rw_eval_sets_verify(struct rw_eval_sets *eval, struct rw_engine *engine);
+/* Returns the stopping metric of a round as it was measured. */
+double rw_eval_sets_value(const struct rw_eval_sets *eval, int round);
 /* Returns the metric of the best round as it was measured; 0 if no round is the best. */
 double rw_eval_sets_best_value(const struct rw_eval_sets *eval);
 /* Returns 1 if `round` used up the patience of early stopping. */
@@ -178,9 +179,10 @@ int rw_eval_sets_is_over(const struct rw_eval_sets *eval, int round);
 int rw_stop_rule_init(struct rw_eval_sets *eval);
 /* For the rule `paired`: keeps the values of this round's queries and returns their mean, with ties
  * averaged, in *mean. scores: [n_docs] of the set that stops. All workers call it. */
-int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, int round, double *mean);
-/* Returns the round whose trees the model keeps; 0: no round was the best. */
-int rw_stop_rule_kept(const struct rw_eval_sets *eval);
+int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, double *mean);
+/* Returns the round whose trees the model keeps; 0: no round was the best. least: the first round
+ * that may be kept. */
+int rw_stop_rule_kept(const struct rw_eval_sets *eval, int least);
 void rw_stop_rule_release(struct rw_stopping *stop);
 /* Computes the weighted mean of a - b over queries, and its standard error. a, b, weight: [n],
  * n >= 2. */

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 import rankwood
 from conftest import Made, make
@@ -488,6 +489,63 @@ def test_the_rule_paired_keeps_the_middle_of_the_level_rounds(seed: int, small: 
     assert model.best_round == model.n_trees == level[len(level) // 2]
     same = whole.predict(other.dataset(), n_trees=model.n_trees)
     assert (model.predict(other.dataset()) == same).all()
+
+
+@pytest.mark.parametrize(("metric", "sign"), [("ndcg@10", 1), ("rmse", -1)])
+def test_the_rule_smooth_keeps_the_best_mean_of_41_rounds(metric: str, sign: int, small: dict[str, Any]) -> None:
+    made, other = make(1), make(11, 9)
+    params = {**small, "rounds": 120, "early_stop": 40, "rate": 0.3, "metric": metric, "early_stop_rule": "smooth"}
+    params["objective"] = "regression" if metric == "rmse" else "lambdarank"
+    model = rankwood.train(params, made.dataset(), valid={"valid": other.dataset()})
+    values = model.evals_result["valid"][metric]
+    means = [sign * np.mean(values[max(r - 20, 0) : r + 21]) for r in range(len(values))]
+    assert model.best_round == model.n_trees == int(np.argmax(means)) + 1
+    assert model.best_round != int(np.argmax(sign * np.array(values))) + 1
+
+
+def test_the_rule_smooth_skips_rounds_without_a_value(small: dict[str, Any]) -> None:
+    made, other = make(1), make(11, 9)
+    values = [float("nan") if r in (3, 40) else 1 - (r - 30) ** 2 / 1e4 + (r == 5) for r in range(60)]
+    told = iter([0.1, *values])
+    params = {**small, "rounds": 60, "early_stop": 60, "early_stop_rule": "smooth", "metric": lambda *_: next(told)}
+    model = rankwood.train(params, made.dataset(), valid=other.dataset())
+    seen = [0.1, *values][:60]
+    means = [np.nanmean(seen[max(r - 20, 0) : r + 21]) for r in range(60)]
+    assert model.best_round == int(np.argmax(means)) + 1
+
+
+def test_the_rule_folds_trains_for_the_rounds_of_a_tuning(small: dict[str, Any]) -> None:
+    data = make(1).dataset()
+    params = {**small, "rounds": 60, "early_stop": 20, "rate": 0.3, "metric": "ndcg@5"}
+    tuned = rankwood.tune(params, data, folds=5, trials=1)
+    seen: list[int] = []
+    folds = {**params, "early-stop-rule": "folds"}
+    model = rankwood.train(folds, data, callbacks=[lambda done: seen.append(done.n_rounds)])
+    assert model.to_bytes() == tuned.model.to_bytes()
+    assert seen == [tuned.params["rounds"]] * model.n_trees
+    assert rankwood.train({**folds, "early_stop": 0, "rounds": 3}, data, strict=None).n_trees == 3
+    for wrong in ({"valid": make(2).dataset()}, {"init": model}):
+        with pytest.raises(rankwood.ParameterError, match="has no use with"):
+            rankwood.train(folds, data, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(rankwood.ParameterError, match="early_stop_rule='folds' accepts names only"):
+        rankwood.train({**folds, "metric": lambda *_: 0.0}, data)
+    with pytest.raises(rankwood.ParameterError, match="sigma"):
+        rankwood.train({**folds, "objective": "regression", "sigma": 2}, data, strict=True)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_folds_can_share_bins(kind: str) -> None:
+    made = make(1)
+    X = made.X * (np.random.default_rng(1).random(made.X.shape) < (1 if kind == "dense" else 0.12))
+    data = rankwood.Dataset(scipy.sparse.csr_matrix(X) if kind == "sparse" else X, made.y, qid=made.qid)
+    params = {"rounds": 5, "bins": 4, "early_stop": 0, "leaves": 9, "min_docs": 2}
+    for shared in (True, False):
+        found: dict[int, set[float]] = {}
+        for model in rankwood.cv(params, data, 3, shared_bins=shared).models:
+            for node in model.trees():
+                if not node["leaf"]:
+                    found.setdefault(node["feature"], set()).add(node["threshold"])
+        assert (max(map(len, found.values())) <= 3) == shared
 
 
 def test_auto_rule_counts_the_set_that_stops(other: Made) -> None:

@@ -639,3 +639,30 @@ Test(tune, refuses_wrong_options)
     expect_error(RW_ERR_DATA, one, "has one query, but tuning needs two halves");
     rw_dataset_free(one);
 }
+
+/* With one trial, folds choose the number of rounds for `early-stop-rule folds`. */
+Test(tune, serves_the_rule_folds)
+{
+    struct rw_model *model;
+    how = (struct rw_tune_options){.n_trials = 1, .n_folds = N_FOLDS};
+    struct rw_tuned *plain_one = tuned_by(NULL);
+    set(params, "early-stop-rule", "folds");
+    struct rw_tuned *tuned = tuned_by(NULL);
+    cr_expect_eq(tuned->trials[0].rounds, plain_one->trials[0].rounds);
+    expect_same_model(tuned->model, plain_one->model);
+    cr_expect_eq(rw_train(scratch_ctx, params, train, NULL, 0, NULL, &model), RW_ERR_ARGUMENT);
+    cr_expect(strstr(rw_last_error(scratch_ctx), "and for rw_tune"));
+    expect_error(RW_ERR_ARGUMENT, valid, "works without a validation set");
+    how.n_folds = 0;
+    expect_error(RW_ERR_ARGUMENT, valid, "early-stop-rule 'folds' works without a validation set");
+    how.n_folds = N_FOLDS;
+    set(params, "metric", "ndcg,map"); /* the first one decides, as in other trainings */
+    struct rw_tuned *several = tuned_by(NULL);
+    cr_expect_str_eq(several->metric, "ndcg");
+    set(params, "early-stop", "0"); /* the rule then has no effect, and rw_train trains */
+    cr_expect_eq(rw_train(scratch_ctx, params, train, NULL, 0, NULL, &model), RW_OK);
+    rw_model_free(model);
+    rw_free(several);
+    rw_free(tuned);
+    rw_free(plain_one);
+}

@@ -1,25 +1,29 @@
 # room: train
-# --early-stop-rule paired: the same model on any number of workers and threads, on another device, and resumed.
+# --early-stop-rule: the same model on any number of workers and threads, on another device, and resumed.
 small_data
 gzip -d valid.txt.gz
-set -- train train.txt --valid valid.txt --leaves 7 --rate 0.3 --early-stop 10 --early-stop-rule paired
-"$RANKWOOD" "$@" --rounds 60 -o one.txt 2>talk
-sed -n 's/^rankwood: note: //p' talk | grep '^early stopping'
-grep '^early-stop-rule\|^best-round' one.txt
-for how in '--threads 1' '--workers 3' '--device sim'; do
-    "$RANKWOOD" "$@" $how --rounds 60 --quiet -o other.txt
-    say "the same model with $how" cmp -s one.txt other.txt
+for rule in paired smooth; do
+    set -- train train.txt --valid valid.txt --leaves 7 --rate 0.3 --early-stop 10 --early-stop-rule $rule
+    "$RANKWOOD" "$@" --rounds 60 -o one.txt 2>talk
+    sed -n 's/^rankwood: note: //p' talk | grep '^early stopping'
+    grep '^early-stop-rule\|^best-round' one.txt
+    for how in '--threads 1' '--workers 3' '--device sim'; do
+        "$RANKWOOD" "$@" $how --rounds 60 --quiet -o other.txt
+        say "the same model with $how" cmp -s one.txt other.txt
+    done
+    "$RANKWOOD" "$@" --rounds 20 --quiet -o part.txt --checkpoint ck.$rule
+    "$RANKWOOD" "$@" --rounds 60 --quiet -o other.txt --resume ck.$rule
+    say 'the same model after a resume' cmp -s one.txt other.txt
+    # With --init, only rounds of the new training can be kept.
+    "$RANKWOOD" train train.txt --leaves 7 --rate 0.3 --rounds 8 --quiet -o first.txt
+    "$RANKWOOD" "$@" --rounds 60 --init first.txt -o more.txt 2>talk
+    sed -n 's/^rankwood: note: //p' talk | grep '^early stopping'
+    "$RANKWOOD" "$@" --rounds 9 --init first.txt --quiet -o part.txt --checkpoint ck2.$rule
+    "$RANKWOOD" "$@" --rounds 60 --init first.txt --quiet -o other.txt --resume ck2.$rule
+    say 'the same model after a resume with --init' cmp -s more.txt other.txt
 done
-"$RANKWOOD" "$@" --rounds 20 --quiet -o part.txt --checkpoint ck
-"$RANKWOOD" "$@" --rounds 60 --quiet -o other.txt --resume ck
-say 'the same model after a resume' cmp -s one.txt other.txt
-# With --init, only rounds of the new training can be kept.
-"$RANKWOOD" train train.txt --leaves 7 --rate 0.3 --rounds 8 --quiet -o first.txt
-"$RANKWOOD" "$@" --rounds 60 --init first.txt -o more.txt 2>talk
-sed -n 's/^rankwood: note: //p' talk | grep '^early stopping'
-"$RANKWOOD" "$@" --rounds 9 --init first.txt --quiet -o part.txt --checkpoint ck2
-"$RANKWOOD" "$@" --rounds 60 --init first.txt --quiet -o other.txt --resume ck2
-say 'the same model after a resume with --init' cmp -s more.txt other.txt
+"$RANKWOOD" "$@" --metric rmse --objective regression --rounds 30 -o other.txt 2>&1 | sed -n 's/^rankwood: note: \(early stopping\)/\1/p'
+set -- train train.txt --valid valid.txt --leaves 7 --rate 0.3 --early-stop 10 --early-stop-rule paired
 # auto: paired for at most 1,000 queries in the first validation set of all workers. The model stores the choice.
 for queries in 1000 1001; do
     "$RANKWOOD" synth --shape letor --queries $queries --seed 5 -o valid$queries.txt
