@@ -4,8 +4,6 @@
 #include "base/ctx.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <pthread.h>
@@ -73,23 +71,14 @@ static void put_readable(char *out, size_t size, const char *text)
     out[n] = 0;
 }
 
-static void __attribute__((format(printf, 3, 0)))
-put_message(char *out, size_t size, const char *format, va_list args)
-{
-    char raw[RW_MESSAGE_BYTES];
-    vsnprintf(raw, sizeof(raw), format, args);
-    put_readable(out, size, raw);
-}
-
 int rw_fail(struct rw_ctx *ctx, int status, const char *format, ...)
 {
     static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER; /* bags may fail at the same time */
     if (ctx) {
-        va_list args;
+        char raw[RW_MESSAGE_BYTES];
         pthread_mutex_lock(&writing);
-        va_start(args, format);
-        put_message(ctx->error, sizeof(ctx->error), format, args);
-        va_end(args);
+        RW_FORMAT_ARGS(raw, format);
+        put_readable(ctx->error, sizeof(ctx->error), raw);
         pthread_mutex_unlock(&writing);
     }
     return status;
@@ -97,12 +86,8 @@ int rw_fail(struct rw_ctx *ctx, int status, const char *format, ...)
 
 int rw_fail_memory(struct rw_ctx *ctx, int status, const char *format, ...)
 {
-    if (ctx && status == RW_ERR_MEMORY) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(ctx->error, sizeof(ctx->error), format, args);
-        va_end(args);
-    }
+    if (ctx && status == RW_ERR_MEMORY)
+        RW_FORMAT_ARGS(ctx->error, format);
     return status;
 }
 
@@ -122,10 +107,9 @@ static int is_machines_fault(int why)
 int rw_fail_io(struct rw_ctx *ctx, int why, const char *format, ...)
 {
     if (ctx) {
-        va_list args;
-        va_start(args, format);
-        put_message(ctx->error, sizeof(ctx->error), format, args);
-        va_end(args);
+        char raw[RW_MESSAGE_BYTES];
+        RW_FORMAT_ARGS(raw, format);
+        put_readable(ctx->error, sizeof(ctx->error), raw);
         const size_t n = strlen(ctx->error);
         snprintf(ctx->error + n, sizeof(ctx->error) - n, ": %s", strerror(why));
     }
@@ -136,11 +120,9 @@ void rw_log(struct rw_ctx *ctx, enum rw_log_level level, const char *format, ...
 {
     if (!ctx || !ctx->log)
         return;
-    char line[RW_MESSAGE_BYTES];
-    va_list args;
-    va_start(args, format);
-    put_message(line, sizeof(line), format, args);
-    va_end(args);
+    char raw[RW_MESSAGE_BYTES], line[RW_MESSAGE_BYTES];
+    RW_FORMAT_ARGS(raw, format);
+    put_readable(line, sizeof(line), raw);
     ctx->log(ctx->log_user, level, line);
 }
 

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <fenv.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <time.h>
 #if defined(__SSE2__)
 #include <xmmintrin.h>
@@ -49,6 +51,16 @@ void rw_log(struct rw_ctx *ctx, enum rw_log_level level, const char *format, ...
 /* Makes a string literal of the value of a limit, for messages. */
 #define RW_TEXT(limit)          RW_TEXT_OF_VALUE(limit)
 #define RW_TEXT_OF_VALUE(value) #value
+
+/* In a function with the parameters `format, ...`: writes the formatted arguments to an array of
+ * char. */
+#define RW_FORMAT_ARGS(text, format)                 \
+    do {                                             \
+        va_list args;                                \
+        va_start(args, format);                      \
+        vsnprintf(text, sizeof(text), format, args); \
+        va_end(args);                                \
+    } while (0)
 
 /* Records the text of an error and returns `status`, for `return rw_fail(ctx, RW_ERR_IO, ...)`.
  * Callers that forward the status with RW_TRY preserve the first text of a failing call. ctx may be
@@ -297,8 +309,15 @@ size_t rw_word_distance(const char *a, const char *b);
 /* Returns the word nearest to `mistaken`, however distant, and the first of several. `mistaken` may
  * have capitals, and '_' for '-'. words: [n_words], at least one, as rw_word_plain writes them. */
 const char *rw_word_nearest_always(const char *mistaken, const char *const *words, int n_words);
-/* Compares two texts by their bytes, for qsort and bsearch. a, b: of type const char *const *. */
-int rw_words_by_bytes(const void *a, const void *b);
+/* Sorts the n elements of an array by a comparison as for qsort. The array may be NULL if n is 0.
+ */
+#define RW_SORT(all, n, compare) rw_sort(all, n, sizeof(*(all)), compare)
+void rw_sort(void *all, size_t n, size_t size, int (*compare)(const void *, const void *));
+/* Comparisons for RW_SORT and bsearch, by rising number or by the bytes of a text. An element is a
+ * uint32_t, a float or a const char *, or a record that begins with one. */
+int rw_by_u32(const void *a, const void *b);
+int rw_by_float(const void *a, const void *b);
+int rw_by_text(const void *a, const void *b);
 /* Copies a name in lower case with '-' for '_', truncated to `size` bytes with the final 0. Returns
  * its length. */
 size_t rw_word_plain(const char *word, char *plain, size_t size);

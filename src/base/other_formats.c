@@ -2,7 +2,6 @@
  * that was passed instead of data or a model. */
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

@@ -4,7 +4,6 @@
 #include "bench/bench.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 

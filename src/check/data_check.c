@@ -3,8 +3,6 @@
  * documents that reveal labels), duplicates, and drift (different distributions in two sets).
  * Absent values count as 0, as in training by default, or as a category of their own. Drift
  * compares the values that are not missing, and the fractions of missing values. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "io/data_format.h"
@@ -61,12 +59,6 @@ static void count_words(const struct rw_dataset *dataset, uint32_t feature, int 
     }
 }
 
-static int by_word(const void *a, const void *b)
-{
-    const struct counted *x = a, *y = b;
-    return rw_words_by_bytes(&x->word, &y->word);
-}
-
 /* Finds the category of out->feature whose fraction of the documents differs most between the sets,
  * and stores the difference as the drift. `other` may lack the feature. */
 static int compare_words(const struct rw_dataset *dataset, const struct rw_dataset *other,
@@ -79,7 +71,7 @@ static int compare_words(const struct rw_dataset *dataset, const struct rw_datas
                           (other->vocabulary ? rw_vocabulary_n(other->vocabulary) : 0)));
     count_words(dataset, out->feature, 0, words, &n_words);
     count_words(other, out->feature, 1, words, &n_words);
-    qsort(words, n_words, sizeof(*words), by_word);
+    RW_SORT(words, n_words, rw_by_text);
     out->drift = 0.0;
     for (size_t i = 0; i < n_words;) { /* of equal differences, the first category by its bytes */
         const struct counted *first = &words[i];
@@ -350,7 +342,7 @@ static int sort_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset, const 
     RW_TRY(RW_NEW(ctx, *ids, dataset->n_queries));
     for (uint32_t q = 0; q < dataset->n_queries; q++)
         (*ids)[q] = rw_dataset_query_id(dataset, q);
-    qsort(*ids, dataset->n_queries, sizeof(**ids), rw_words_by_bytes);
+    RW_SORT(*ids, dataset->n_queries, rw_by_text);
     return RW_OK;
 }
 
@@ -436,8 +428,7 @@ static int count_twins(struct rw_ctx *ctx, const struct rw_dataset *dataset, con
         const uint32_t begin = dataset->query_offset[q], n = dataset->query_offset[q + 1] - begin;
         for (uint32_t i = 0; i < n; i++)
             docs[i] = (struct hashed){hashes[begin + i], dataset->label[begin + i]};
-        if (n > 1)
-            qsort(docs, n, sizeof(*docs), by_hash);
+        RW_SORT(docs, n, by_hash);
         for (uint32_t i = 1; i < n; i++) {
             const int same = docs[i].hash == docs[i - 1].hash && docs[i].hash != 0;
             out->n_twins += (uint32_t)same;
@@ -471,7 +462,7 @@ static int count_shared(struct rw_ctx *ctx, const struct rw_dataset *dataset,
     }
     RW_TRY(RW_NEW_RAW(ctx, sorted, other->n_docs));
     hash_docs(other, sorted);
-    qsort(sorted, other->n_docs, sizeof(*sorted), by_number);
+    RW_SORT(sorted, other->n_docs, by_number);
     for (uint32_t i = 0; i < dataset->n_docs; i++)
         out->n_shared_docs += hashes[i] && bsearch(&hashes[i], sorted, other->n_docs,
                                                    sizeof(*sorted), by_number) != NULL;
@@ -479,12 +470,6 @@ static int count_shared(struct rw_ctx *ctx, const struct rw_dataset *dataset,
 }
 
 /* ---- queries and labels ---- */
-
-static int by_label(const void *a, const void *b)
-{
-    const float x = *(const float *)a, y = *(const float *)b;
-    return x < y ? -1 : x > y;
-}
 
 /* Returns the probability that n labels in random order never rise. It is the product of the
  * factorials of each label's number of documents, divided by n!. */
@@ -509,8 +494,7 @@ static void check_query(const float *label, uint32_t n, float *sorted, struct rw
         rises |= label[i] > label[i - 1];
     }
     memcpy(sorted, label, n * sizeof(*sorted));
-    if (n > 1)
-        qsort(sorted, n, sizeof(*sorted), by_label);
+    RW_SORT(sorted, n, rw_by_float);
     out->n_empty += !(sorted[n - 1] > 0);
     out->n_single += n == 1;
     out->n_alike += n > 1 && sorted[0] == sorted[n - 1] && sorted[0] > 0;
@@ -561,7 +545,7 @@ static int check_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, s
     out->shortest = sizes[0];
     out->median = sizes[n_queries / 2];
     memcpy(labels, dataset->label, n_docs * sizeof(*labels));
-    qsort(labels, n_docs, sizeof(*labels), by_label);
+    RW_SORT(labels, n_docs, rw_by_float);
     count_labels(labels, n_docs, out);
     return RW_OK;
 }
@@ -588,13 +572,10 @@ struct checking {
 __attribute__((format(printf, 4, 5))) static void
 add_finding(struct checking *c, int is_warning, const char *kind, const char *format, ...)
 {
-    va_list args;
     const int at = c->check.n_findings;
     if (at == MOST_FINDINGS || is_warning != c->warnings_now)
         return;
-    va_start(args, format);
-    vsnprintf(c->line[at], LINE, format, args);
-    va_end(args);
+    RW_FORMAT_ARGS(c->line[at], format);
     c->finding[at] =
         (struct rw_finding){.kind = kind, .text = c->line[at], .is_warning = is_warning};
     c->check.n_findings++;

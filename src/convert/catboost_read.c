@@ -157,7 +157,7 @@ static void add_set(struct reading *r, enum kind kind, int64_t stated, struct se
                                .right = -1,
                                .column = set->column,
                                .nan = set->has_missing ? RW_NAN_RIGHT : RW_NAN_LEFT};
-    rw_sort_numbers(set->category, set->n);
+    RW_SORT(set->category, set->n, rw_by_u32);
     rw_add_set(r->source, &node, set->category, set->n);
     add_number(r, kind, stated, node);
 }

@@ -422,8 +422,6 @@ int rw_add_list(struct rw_source *source, struct rw_ens_node *node, const uint32
  * column of numbers whose categories are not known. */
 void rw_add_set(struct rw_source *source, struct rw_ens_node *node, const uint32_t *category,
                 size_t n);
-void rw_sort_numbers(uint32_t *number, size_t n);
-int rw_by_number(const void *a, const void *b);
 /* Sorts n records of `size` bytes and removes duplicates. Returns the number of records that
  * remain. */
 size_t rw_sort_unique(void *all, size_t n, size_t size, int (*compare)(const void *, const void *));

@@ -288,7 +288,7 @@ static int gather_categories(struct raising *r, struct listed *of_column)
                                  (size_t)of->n + node->n_listed));
             for (uint32_t k = 0; k < node->n_listed; k++)
                 of->number[of->n++] = node->listed[k];
-            of->n = (uint32_t)rw_sort_unique(of->number, of->n, sizeof(*of->number), rw_by_number);
+            of->n = (uint32_t)rw_sort_unique(of->number, of->n, sizeof(*of->number), rw_by_u32);
             if (of->n > RW_MAX_CATEGORIES)
                 return rw_fail(r->ctx, RW_ERR_FORMAT,
                                "%s: categorical feature %u has more than %d categories in its "
@@ -312,8 +312,7 @@ static int raise_words(struct raising *r, uint32_t column, const struct listed *
             rw_mem_copy_text(r->ctx, &to->word[to->n],
                              rw_ens_word(rw_ens_categories_of(r->from, column), number, decimal)));
     }
-    if (to->n > 1)
-        qsort(to->word, to->n, sizeof(*to->word), rw_words_by_bytes);
+    RW_SORT(to->word, to->n, rw_by_text);
     for (uint32_t code = 0; code < to->n; code++) {
         if (!*to->word[code] || (code > 0 && strcmp(to->word[code - 1], to->word[code]) == 0))
             return refuse_feature(r, column, "has an empty or repeated category");

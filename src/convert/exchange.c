@@ -570,7 +570,7 @@ static uint64_t pairs_of(uint64_t n)
 static uint64_t moved(struct two *all, struct two *scratch, size_t n)
 {
     uint64_t ties = 0;
-    qsort(all, n, sizeof(*all), by_ours_then_falling);
+    RW_SORT(all, n, by_ours_then_falling);
     for (size_t i = 0, same = 1; i < n; i++, same++) {
         if (i + 1 == n || by_ours_then_falling(&all[i], &all[i + 1]) != 0) {
             ties += pairs_of(same);

@@ -3,7 +3,6 @@
  * unless struct rw_lowering allows dropping it. The end of this file rewrites trees for programs
  * that treat missing values as unlisted categories. */
 #include <float.h>
-#include <stdarg.h>
 
 #include "convert/convert.h"
 
@@ -36,10 +35,7 @@ static int refuse_split(const struct lowering *l, int32_t t, int32_t i, const ch
 static int refuse_split(const struct lowering *l, int32_t t, int32_t i, const char *format, ...)
 {
     char what[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(what, sizeof(what), format, args);
-    va_end(args);
+    RW_FORMAT_ARGS(what, format);
     char text[RW_FEATURE_TEXT];
     return l->how->of_features
                ? rw_fail(l->ctx, RW_ERR_UNSUPPORTED, "%s: %s",

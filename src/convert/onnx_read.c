@@ -436,7 +436,7 @@ static void make_set(struct making *m, size_t at, struct rw_ens_node *node)
     if (m->onnx->n_columns == 0)
         rw_refuse(m->source, "node %zu: a categorical split, but the width of the input is unknown",
                   at);
-    rw_sort_numbers(m->category, m->n_categories);
+    RW_SORT(m->category, m->n_categories, rw_by_u32);
     rw_add_set(m->source, node, m->category, m->n_categories);
 }
 
@@ -548,7 +548,7 @@ static void make_tree(struct making *m, int32_t root)
     struct rw_ens_tree *tree = rw_add_tree(m->source, (int32_t)m->n_of_tree);
     if (!tree)
         return;
-    rw_sort_numbers(m->item + 1, m->n_of_tree - 1);
+    RW_SORT(m->item + 1, m->n_of_tree - 1, rw_by_u32);
     for (size_t i = 0; i < m->n_of_tree; i++)
         m->position[m->item[i]] = (int32_t)i;
     for (size_t i = 0; i < m->n_of_tree; i++) {
@@ -588,8 +588,7 @@ static void sort_nodes(struct making *m, struct key *key)
     int64_t *sorted;
     for (size_t i = 0; i < n; i++)
         key[i] = (struct key){int_at(m, ONNX_TREE, i), int_at(m, ONNX_ID, i), i};
-    if (n > 0)
-        qsort(key, n, sizeof(*key), by_key);
+    RW_SORT(key, n, by_key);
     for (size_t i = 1; i < n; i++) {
         if (by_key(&key[i - 1], &key[i]) == 0)
             rw_refuse(m->source, "tree %lld has two nodes %lld", (long long)key[i].tree,

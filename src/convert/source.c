@@ -2,17 +2,13 @@
  * UBJSON, XML, formatted output, and trees as nested text. */
 #include <expat.h>
 #include <pthread.h>
-#include <stdarg.h>
 
 #include "convert/convert.h"
 
 int rw_refuse_line(struct rw_source *source, uint64_t line, const char *format, ...)
 {
     char text[1024], where[40] = "";
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
+    RW_FORMAT_ARGS(text, format);
     for (char *c = text; *c; c++) {
         if (*c == '\n') /* newlines begin a hint */
             *c = '?';
@@ -96,29 +92,16 @@ int rw_set_columns(struct rw_source *source, uint64_t n)
     return source->status;
 }
 
-int rw_by_number(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 size_t rw_sort_unique(void *all, size_t n, size_t size, int (*compare)(const void *, const void *))
 {
     char *at = all;
     size_t kept = 0;
-    if (n > 0)
-        qsort(all, n, size, compare);
+    rw_sort(all, n, size, compare);
     for (size_t i = 0; i < n; i++) {
         if (kept == 0 || compare(at + (kept - 1) * size, at + i * size) != 0)
             memmove(at + kept++ * size, at + i * size, size);
     }
     return kept;
-}
-
-void rw_sort_numbers(uint32_t *number, size_t n)
-{
-    if (n > 1)
-        qsort(number, n, sizeof(*number), rw_by_number);
 }
 
 int rw_add_name(struct rw_source *source, uint32_t column, const char *name)
@@ -779,10 +762,7 @@ void rw_put_format(struct rw_put *put, const char *format, ...)
 int rw_put_refuse(struct rw_put *put, const char *format, ...)
 {
     char text[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
+    RW_FORMAT_ARGS(text, format);
     if (put->status == RW_OK)
         put->status = rw_fail(put->ctx, RW_ERR_UNSUPPORTED, "%s", text);
     return put->status;

@@ -9,7 +9,6 @@
  * Threads take groups in order, and each builder is released once it is copied. The columns fill as
  * the builders empty, so memory peaks at little more than the size of all builders or of all
  * columns, whichever is larger. */
-#include <stdio.h>
 
 #include "dataset/dataset.h"
 

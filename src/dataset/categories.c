@@ -37,13 +37,6 @@ int rw_categories_copy(struct rw_ctx *ctx, const struct rw_categories *from,
     return rw_categories_index(ctx, to);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const uint32_t x = ((const struct rw_category_number *)a)->number;
-    const uint32_t y = ((const struct rw_category_number *)b)->number;
-    return (x > y) - (x < y);
-}
-
 int rw_categories_index(struct rw_ctx *ctx, struct rw_categories *categories)
 {
     for (uint32_t i = 0; i < categories->n; i++) {
@@ -56,8 +49,7 @@ int rw_categories_index(struct rw_ctx *ctx, struct rw_categories *categories)
                 continue;
             of->number[of->n_numbers++] = (struct rw_category_number){(uint32_t)number, code};
         }
-        if (of->n_numbers)
-            qsort(of->number, of->n_numbers, sizeof(*of->number), by_number);
+        RW_SORT(of->number, of->n_numbers, rw_by_u32);
     }
     return RW_OK;
 }
@@ -89,6 +81,6 @@ uint32_t rw_category_of_number(const struct rw_feature_categories *of, float val
         return of->n;
     const struct rw_category_number key = {.number = (uint32_t)value};
     const struct rw_category_number *found =
-        bsearch(&key, of->number, of->n_numbers, sizeof(key), by_number);
+        bsearch(&key, of->number, of->n_numbers, sizeof(key), rw_by_u32);
     return found ? found->code : of->n;
 }

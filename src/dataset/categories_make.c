@@ -38,19 +38,12 @@ static int put(struct rw_ctx *ctx, struct message *m, uint32_t feature, uint64_t
     return RW_OK;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 /* Sorts `values`, and appends a record for each distinct value, except that of the empty word.
  * values: [n]. vocabulary: NULL if the values are not numbers of words. */
 static int put_numbers(struct rw_ctx *ctx, struct message *m, uint32_t feature,
                        struct rw_vocabulary *vocabulary, float *values, uint32_t n)
 {
-    if (n)
-        qsort(values, n, sizeof(*values), by_value);
+    RW_SORT(values, n, rw_by_float);
     for (uint32_t i = 0, end; i < n; i = end) {
         char number[16];
         for (end = i + 1; end < n && values[end] == values[i];)
@@ -137,8 +130,7 @@ static int unpack(struct rw_ctx *ctx, const char *bytes, size_t n_bytes, struct 
         if (out[n].feature > RW_MAX_FEATURE)
             return rw_comm_nonsense(ctx, "categories");
     }
-    if (n)
-        qsort(out, n, sizeof(*out), by_word);
+    RW_SORT(out, n, by_word);
     for (size_t i = 0; i < n; i++) {
         if (n_different && by_word(&out[n_different - 1], &out[i]) == 0)
             out[n_different - 1].n += out[i].n;
@@ -184,13 +176,12 @@ static int keep_words(struct rw_ctx *ctx, const struct rw_feature_categories *ke
     const size_t n_new = new_words(kept, words, n);
     size_t n_chosen = n_new < room ? n_new : room;
     if (n_new > n_chosen)
-        qsort(words, n_new, sizeof(*words), by_count);
+        RW_SORT(words, n_new, by_count);
     for (size_t i = 0; i < n_chosen; i++)
         chosen[i] = words[i].word;
     for (size_t i = 0; i < n_kept; i++)
         chosen[n_chosen++] = kept->word[i];
-    if (n_chosen)
-        qsort(chosen, n_chosen, sizeof(*chosen), rw_words_by_bytes);
+    RW_SORT(chosen, n_chosen, rw_by_text);
     RW_TRY(RW_NEW(ctx, of->word, n_chosen));
     for (; of->n < n_chosen; of->n++)
         RW_TRY(rw_mem_copy_text(ctx, &of->word[of->n], chosen[of->n]));

@@ -3,7 +3,6 @@
 #include "dataset/names.h"
 
 #include <pthread.h>
-#include <stdio.h>
 
 #include "base/mem.h"
 

@@ -174,7 +174,7 @@ static int prepare(struct calibration *c, const struct rw_model *model)
             c->fold[doc] = (unsigned char)(q % FOLDS);
     for (uint32_t doc = 0; doc < n_docs; doc++)
         c->order[doc] = (struct rw_keyed){c->score[doc], doc};
-    qsort(c->order, n_docs, sizeof(*c->order), rw_by_key);
+    RW_SORT(c->order, n_docs, rw_by_key);
     return RW_OK;
 }
 

@@ -216,8 +216,7 @@ int rw_holm(struct rw_ctx *ctx, double *p, int n)
     RW_TRY(RW_NEW(ctx, sorted, (size_t)n + 1));
     for (int i = 0; i < n; i++)
         sorted[i] = (struct rw_keyed){p[i], (uint32_t)i};
-    if (n > 1)
-        qsort(sorted, (size_t)n, sizeof(*sorted), rw_by_key);
+    RW_SORT(sorted, (size_t)n, rw_by_key);
     for (int i = 0; i < n; i++) {
         const double times = sorted[i].key * (double)(n - i);
         const double corrected = times < 1.0 ? times : 1.0;
@@ -331,8 +330,7 @@ static int compare_groups(struct rw_ctx *ctx, const struct sides *sides, struct 
     struct rw_compared *group;
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(made), group, n));
     made->groups = group;
-    if (n > 1)
-        qsort(member, n, sizeof(*member), by_group);
+    RW_SORT(member, n, by_group);
     for (uint32_t begin = 0, end; begin < n; begin = end) {
         const char *name = member[begin].group ? member[begin].group : "-";
         for (end = begin + 1; end < n && !member[end].group == !member[begin].group &&
@@ -365,8 +363,7 @@ static int list_moved(struct rw_ctx *ctx, const struct sides *sides, uint32_t n_
         if (!isnan(a) && !isnan(b) && a != b)
             moved[n++] = (struct rw_moved_query){q, a, b};
     }
-    if (n > 1)
-        qsort(moved, n, sizeof(*moved), by_change);
+    RW_SORT(moved, n, by_change);
     made->n_moved = (int)(n < MOST_MOVED ? n : MOST_MOVED);
     made->moved = moved;
     return RW_OK;

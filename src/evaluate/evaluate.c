@@ -3,7 +3,6 @@
  * runs. */
 #include "evaluate/evaluate.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "io/data_format.h"

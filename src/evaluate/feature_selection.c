@@ -119,12 +119,6 @@ static int by_loss(const void *a, const void *b)
     return x->feature < y->feature ? -1 : x->feature > y->feature;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    const struct rw_permuted *x = a, *y = b;
-    return x->feature < y->feature ? -1 : x->feature > y->feature;
-}
-
 /* Ranks the first n features, on which the model was trained: first those that its trees use, by
  * falling loss, then the others. */
 static int rank(struct selecting *s, const struct rw_model *model, uint32_t n)
@@ -139,8 +133,7 @@ static int rank(struct selecting *s, const struct rw_model *model, uint32_t n)
         return fail_empty(s);
     s->n_used = (uint32_t)n_used;
     /* Both lists are sorted by id, so one pass separates the used features from the others. */
-    if (n > 0)
-        qsort(s->ranks, n, sizeof(*s->ranks), by_id);
+    RW_SORT(s->ranks, n, rw_by_u32);
     uint32_t at = s->n_used, next = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (next < s->n_used && s->used[next].feature == s->ranks[i].feature)
@@ -151,7 +144,7 @@ static int rank(struct selecting *s, const struct rw_model *model, uint32_t n)
                                      .deviation = s->options->n_repeats > 1 ? 0.0 : (double)NAN};
     }
     memcpy(s->ranks, s->used, n * sizeof(*s->ranks));
-    qsort(s->ranks, s->n_used, sizeof(*s->ranks), by_loss);
+    RW_SORT(s->ranks, s->n_used, by_loss);
     return RW_OK;
 }
 
@@ -285,7 +278,7 @@ static int list_kept(struct selecting *s, struct selected *made)
     if (data->n_names == 0 || rw_params_get(s->params, "names")[0])
         return list_ids(s, s->n, &made->list);
     memcpy(s->used, s->ranks, s->n * sizeof(*s->used));
-    qsort(s->used, s->n, sizeof(*s->used), by_id);
+    RW_SORT(s->used, s->n, rw_by_u32);
     for (uint32_t i = 0; i < s->n; i++) {
         const char *name = rw_model_feature_name(model, s->used[i].feature);
         const size_t length = strlen(name);

@@ -165,7 +165,7 @@ static int drop_all(struct pruning *p, enum rw_prune_order order, struct rw_keye
         const int32_t n_drop = n_dropped_at_once(order, n);
         if (order == RW_PRUNE_ANY) {
             RW_TRY(weigh(p, candidate, n));
-            qsort(candidate, (size_t)n, sizeof(*candidate), rw_by_key);
+            RW_SORT(candidate, (size_t)n, rw_by_key);
         }
         for (int32_t i = 0; i < n_drop; i++)
             RW_TRY(drop(p, round_of(p, &candidate[i])));

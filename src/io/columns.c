@@ -48,8 +48,7 @@ static int take_names(struct rw_ctx *ctx, struct rw_table_columns *columns,
     RW_TRY(RW_NEW(ctx, columns->needed, (size_t)n));
     RW_TRY(rw_names_copy(ctx, names, n, &columns->name));
     columns->n_names = n;
-    if (n)
-        qsort(columns->name, (size_t)n, sizeof(*columns->name), rw_names_by_name);
+    RW_SORT(columns->name, (size_t)n, rw_names_by_name);
     for (int32_t i = 0; i < n; i++)
         columns->needed[i] = !in_use || in_use[columns->name[i].feature];
     return RW_OK;
@@ -80,8 +79,8 @@ static int take_given(struct rw_ctx *ctx, const struct rw_columns *from,
     uint8_t *needed RW_FREED = NULL;
     int32_t n = 0;
     if (from->n_features < 0 || from->n_features > RW_FEATURE_IDS)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d feature names; expected 0 to %d",
-                       from->n_features, RW_FEATURE_IDS);
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%d feature names; expected 0 to %d", from->n_features,
+                       RW_FEATURE_IDS);
     RW_TRY(RW_NEW(ctx, names, (size_t)from->n_features));
     RW_TRY(RW_NEW(ctx, needed, RW_FEATURE_IDS));
     for (int i = 0; i < from->n_features; i++) {
@@ -151,8 +150,7 @@ int rw_columns_check_categorical(struct rw_ctx *ctx, const struct rw_dataset *da
         for (uint32_t c = 0; c < dataset->n_columns && !any; c++)
             any = dataset->column[c].feature >= first && dataset->column[c].feature <= last;
         if (!any) {
-            status = rw_fail(ctx, RW_ERR_ARGUMENT,
-                             "categorical: the data has no feature '%.*s'",
+            status = rw_fail(ctx, RW_ERR_ARGUMENT, "categorical: the data has no feature '%.*s'",
                              (int)(length > 64 ? 64 : length), list);
             break;
         }
@@ -269,7 +267,9 @@ int rw_columns_agree(struct rw_ctx *ctx, const char *file, const struct rw_datas
         RW_TRY(rw_columns_find(ctx, columns, mine->name, &index));
         if (index >= 0 && columns->name[index].feature != mine->feature)
             return rw_fail(ctx, RW_ERR_DATA,
-                           "'%s': '%.64s' is feature %u, but the model or training set has that name for feature %u\nhint: columns of CSV and TSV are found by name, those of a cache are not",
+                           "'%s': '%.64s' is feature %u, but the model or training set has that "
+                           "name for feature %u\nhint: columns of CSV and TSV are found by name, "
+                           "those of a cache are not",
                            file, mine->name, mine->feature, columns->name[index].feature);
     }
     return RW_OK;

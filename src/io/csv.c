@@ -2,7 +2,6 @@
  * 4180. A quote within a field that does not begin with a quote is an ordinary character. */
 #include "io/text.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -183,10 +182,7 @@ __attribute__((format(printf, 3, 4))) static int bad(const struct header *h, uin
 {
     const struct field *field = &h->field[column];
     char text[2048];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
+    RW_FORMAT_ARGS(text, format);
     return rw_fail(h->ctx, RW_ERR_PARSE, "%s:1:%zu: %s", h->name,
                    (size_t)(field->begin - h->text) - (field->is_quoted != 0) + 1, text);
 }

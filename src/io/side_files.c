@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <float.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include "comm/comm.h"
@@ -66,10 +65,7 @@ __attribute__((format(printf, 4, 5))) static int line_fail(struct rw_ctx *ctx,
                                                            const char *at, const char *format, ...)
 {
     char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
+    RW_FORMAT_ARGS(text, format);
     return rw_fail(ctx, RW_ERR_PARSE, "%s:%llu:%zu: %s", lines->name,
                    (unsigned long long)lines->number, (size_t)(at - lines->begin) + 1, text);
 }
@@ -270,16 +266,18 @@ static int take_pair(struct pair_file *pairs, const struct rw_word *word, int n)
     struct rw_given_pair pair = {.weight = 1.0};
     size_t query;
     if (n != WORDS && n != WEIGHT)
-        return line_fail(pairs->ctx, lines, lines->begin,
-                         "expected 'QUERY BETTER WORSE' or 'QUERY BETTER WORSE WEIGHT', found %d word%s",
-                         n, n == 1 ? "" : "s");
+        return line_fail(
+            pairs->ctx, lines, lines->begin,
+            "expected 'QUERY BETTER WORSE' or 'QUERY BETTER WORSE WEIGHT', found %d word%s", n,
+            n == 1 ? "" : "s");
     if (!rw_query_ids_find(&pairs->ids, word[QUERY].text, word[QUERY].n, &query))
         return RW_OK;
     pairs->is_known[lines->number - 1] = 1;
     RW_TRY(take_document(pairs, &word[BETTER], query, &pair.better));
     RW_TRY(take_document(pairs, &word[WORSE], query, &pair.worse));
     if (pair.better == pair.worse)
-        return rw_line_wrong(pairs->ctx, lines, &word[WORSE], "a document that differs from the better one");
+        return rw_line_wrong(pairs->ctx, lines, &word[WORSE],
+                             "a document that differs from the better one");
     if (n == WORDS && (!number_of(&word[WEIGHT], &pair.weight) || pair.weight < 0.0 ||
                        pair.weight > RW_MAX_WEIGHT))
         return rw_line_wrong(pairs->ctx, lines, &word[WEIGHT],
@@ -318,8 +316,7 @@ static int check_known(struct pair_file *pairs)
     for (size_t i = 0; i < lines->number; i++) {
         if (!pairs->is_known[i])
             return rw_fail(pairs->ctx, RW_ERR_DATA,
-                           "%s:%zu:1: a pair for a query that the data lacks", lines->name,
-                           i + 1);
+                           "%s:%zu:1: a pair for a query that the data lacks", lines->name, i + 1);
     }
     RW_TRY(rw_comm_sum(pairs->ctx, &n_pairs, 1));
     return n_pairs ? RW_OK
@@ -365,13 +362,6 @@ int rw_dataset_read_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset, 
 
 /* ---- names of features ---- */
 
-static int by_id(const void *a, const void *b)
-{
-    const uint32_t x = ((const struct rw_feature_name *)a)->feature;
-    const uint32_t y = ((const struct rw_feature_name *)b)->feature;
-    return (x > y) - (x < y);
-}
-
 /* Parses the current line, "ID NAME". */
 static int read_name(struct rw_ctx *ctx, const struct rw_line_reader *lines,
                      struct rw_feature_name *out)
@@ -409,11 +399,12 @@ static int order_names(struct rw_ctx *ctx, const char *path, struct rw_feature_n
                        int32_t n)
 {
     for (int k = 0; n && k < 2; k++) {
-        qsort(names, (size_t)n, sizeof(*names), k == 0 ? rw_names_by_name : by_id);
+        RW_SORT(names, (size_t)n, k == 0 ? rw_names_by_name : rw_by_u32);
         for (const struct rw_feature_name *one = names; one + 1 < names + n; one++) {
             if (k == 0 && strcmp(one->name, one[1].name) == 0)
-                return rw_fail(ctx, RW_ERR_PARSE, "%s: features %u and %u have the same name, '%.64s'",
-                               path, one->feature, one[1].feature, one->name);
+                return rw_fail(ctx, RW_ERR_PARSE,
+                               "%s: features %u and %u have the same name, '%.64s'", path,
+                               one->feature, one[1].feature, one->name);
             if (k == 1 && one->feature == one[1].feature)
                 return rw_fail(ctx, RW_ERR_PARSE, "%s: feature %u is named twice", path,
                                one->feature);
@@ -562,8 +553,8 @@ static int read_file(struct reading *reading, uint32_t file, const char *path)
     if (file == JUDGMENTS)
         return rw_fail(ctx, RW_ERR_DATA,
                        "%s: no judgments: expected 'query iteration document label'", lines->name);
-    return rw_fail(ctx, RW_ERR_DATA, "%s: the run has no query that '%s' judges",
-                   lines->name, reading->file[JUDGMENTS].name);
+    return rw_fail(ctx, RW_ERR_DATA, "%s: the run has no query that '%s' judges", lines->name,
+                   reading->file[JUDGMENTS].name);
 }
 
 /* ---- from records to documents ---- */
@@ -586,8 +577,7 @@ static int sort_queries(void *user, struct rw_share *share)
     for (uint64_t q, end; rw_share_next(share, &q, &end);) {
         for (; q < end; q++) {
             const size_t begin = reading->query_begin[q], n = reading->query_begin[q + 1] - begin;
-            if (n > 1)
-                qsort(reading->record + begin, n, sizeof(*reading->record), by_document);
+            RW_SORT(reading->record + begin, n, by_document);
         }
     }
     return RW_OK;

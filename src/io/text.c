@@ -2,7 +2,6 @@
  * and the incomplete line after it begins the next block. */
 #include "io/text.h"
 
-#include <stdarg.h>
 #include <strings.h>
 
 #include "base/system.h"
@@ -39,10 +38,7 @@ int rw_text_chunk_fail(struct rw_text_chunk *chunk, int status)
 const char *rw_text_wrong(struct rw_text_chunk *chunk, const char *line, const char *at,
                           const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(chunk->error, sizeof(chunk->error), format, args);
-    va_end(args);
+    RW_FORMAT_ARGS(chunk->error, format);
     chunk->status = RW_ERR_PARSE;
     chunk->error_location.line = chunk->n_lines;
     for (const char *p = line; p < at; p++) {

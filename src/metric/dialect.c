@@ -4,7 +4,6 @@
 #include "metric/metric.h"
 
 #include <float.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "dataset/dataset.h"
@@ -277,8 +276,7 @@ static int order_ties(struct rw_ctx *ctx, const struct rw_dataset *dataset,
                 doc[i].id = ids + (size_t)i * ID_ROOM;
             }
         }
-        if (n > 1)
-            qsort(doc, n, sizeof(*doc), by_tie_order);
+        RW_SORT(doc, n, by_tie_order);
         for (uint32_t i = 0; i < n; i++)
             order[begin + i] = begin + doc[i].index;
     }

@@ -893,7 +893,7 @@ static int sort_few(double *values, uint32_t n)
 void rw_sort_falling(double *values, uint32_t n)
 {
     if (!sort_few(values, n))
-        qsort(values, n, sizeof(*values), by_falling_value);
+        RW_SORT(values, n, by_falling_value);
 }
 
 double rw_ideal_dcg(const double *gains, uint32_t n, uint32_t truncation, const double *discounts,

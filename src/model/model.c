@@ -389,7 +389,7 @@ int rw_model_features(const struct rw_model *model, struct rw_feature_use *uses,
         all[n].name = rw_model_feature_name(model, f);
         n++;
     }
-    qsort(all, (size_t)n, sizeof(*all), by_falling_gain);
+    RW_SORT(all, (size_t)n, by_falling_gain);
     for (int i = 0; i < n && i < room; i++)
         uses[i] = all[i];
     return n;

@@ -2,7 +2,6 @@
  * trees as text and model files (model_text.c reads them). Also checks data against a model, and
  * warns about features that no document has. */
 #include <errno.h>
-#include <stdio.h>
 
 #include "model/model_text.h"
 

@@ -2,8 +2,6 @@
  * (model/model_text.h) both reads and writes its word, so that reader and writer cannot differ. */
 #include "model/model_text.h"
 
-#include <stdio.h>
-
 struct rw_words rw_words_of(struct rw_ctx *ctx, const char *path, const char *text, size_t n)
 {
     return (struct rw_words){.ctx = ctx,

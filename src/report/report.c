@@ -65,19 +65,6 @@ static int bin_of(double value, double from, double to, int n_bins)
 
 /* ---- by query ---- */
 
-struct ranked {
-    double key; /* smaller is worse */
-    uint32_t query;
-};
-
-static int by_rising_key(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return x->query < y->query ? -1 : x->query > y->query;
-}
-
 static struct rw_report_query name_query(const struct rw_report *report, uint32_t q)
 {
     const uint32_t *offset = report->dataset->query_offset + q;
@@ -94,7 +81,7 @@ static int count_queries(struct rw_ctx *ctx, int lower_is_better, struct rw_repo
 {
     const double *value = report->eval->metrics[0].per_query;
     const uint32_t n_all = report->eval->n_queries;
-    RW_FREED struct ranked *ranked = NULL;
+    RW_FREED struct rw_keyed *ranked = NULL; /* the worst query first */
     uint32_t n = 0;
     RW_TRY(RW_NEW(ctx, ranked, n_all));
     double least = 0.0, most = 1.0;
@@ -103,18 +90,17 @@ static int count_queries(struct rw_ctx *ctx, int lower_is_better, struct rw_repo
             continue;
         least = value[q] < least ? value[q] : least;
         most = value[q] > most ? value[q] : most;
-        ranked[n++] = (struct ranked){lower_is_better ? -value[q] : value[q], q};
+        ranked[n++] = (struct rw_keyed){lower_is_better ? -value[q] : value[q], q};
     }
     report->value_from = least;
     report->value_to = most;
     for (uint32_t i = 0; i < n; i++)
-        report->value_bin[bin_of(value[ranked[i].query], least, most, RW_REPORT_VALUE_BINS)]++;
-    if (n > 1)
-        qsort(ranked, n, sizeof(*ranked), by_rising_key);
+        report->value_bin[bin_of(value[ranked[i].id], least, most, RW_REPORT_VALUE_BINS)]++;
+    RW_SORT(ranked, n, rw_by_key);
     report->n_queries = n < RW_REPORT_QUERIES ? (int)n : RW_REPORT_QUERIES;
     for (int i = 0; i < report->n_queries; i++) {
-        report->worst[i] = name_query(report, ranked[i].query);
-        report->best[i] = name_query(report, ranked[n - 1 - (uint32_t)i].query);
+        report->worst[i] = name_query(report, ranked[i].id);
+        report->best[i] = name_query(report, ranked[n - 1 - (uint32_t)i].id);
     }
     return RW_OK;
 }

@@ -1,7 +1,6 @@
 /* Draws the charts of a report and writes escaped HTML. Charts are SVG, except trees, which are
  * HTML elements in a grid. report.h describes each chart. */
 #include <limits.h>
-#include <stdarg.h>
 
 #include "report/report.h"
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <float.h>
-#include <stdio.h>
 #include <zlib.h>
 
 #include "base/exact.h"

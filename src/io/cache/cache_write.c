@@ -67,11 +67,6 @@ struct content {
     struct used_word *word; /* [n_all_words] sorted within each feature, feature by feature */
 };
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(((const struct used_word *)a)->text, ((const struct used_word *)b)->text);
-}
-
 /* Collects the words of a column, and replaces its values by positions of words. number:
  * [n_vocabulary] scratch. */
 static int renumber(struct rw_ctx *ctx, struct rw_column *column, uint32_t n_vocabulary,
@@ -94,8 +89,7 @@ static int renumber(struct rw_ctx *ctx, struct rw_column *column, uint32_t n_voc
         if (number[k])
             own[at++] = (struct used_word){rw_vocabulary_word(vocabulary, k), k};
     }
-    if (n)
-        qsort(own, n, sizeof(*own), by_text);
+    RW_SORT(own, n, rw_by_text);
     for (uint32_t k = 0; k < n; k++)
         number[own[k].number] = k;
     for (uint32_t i = 0; i < column->n; i++) {
