@@ -107,20 +107,21 @@ int rw_bags_plan(const struct rw_bags *bags, const struct rw_plan_data *data, st
     struct rw_plan_data alone = *data;
     struct rw_plan one;
     const uint64_t more = (uint64_t)bags->n - 1;
-    uint64_t shared = 0;
+    uint64_t shared = 0; /* bytes of codes that other bags do not need */
     alone.n_sets = 1;
     RW_TRY(rw_engine_plan(bags->engine[0], data, out));
     if (more == 0)
         return RW_OK;
     out->free_bytes *= (uint64_t)bags->n; /* each bag may use its share of it */
     RW_TRY(rw_engine_plan(bags->engine[0], &alone, &one));
+    const int shares = out->on_gpu ? !out->far_bytes && rw_n_workers(ctx) == 1 : data->bins != NULL;
     for (int i = 0; i < one.n_parts; i++) {
-        const int is_shared = out->on_gpu && !out->far_bytes && rw_n_workers(ctx) == 1 &&
-                              strcmp(one.part[i].name, "codes") == 0;
+        const int is_shared = shares && strcmp(one.part[i].name, "codes") == 0;
         shared += is_shared ? more * one.part[i].bytes : 0;
         rw_plan_add(out, one.part[i].name, is_shared ? 0 : more * one.part[i].bytes);
     }
-    out->free_bytes -= shared; /* counted in the share of the first bag */
+    if (out->on_gpu)
+        out->free_bytes -= shared; /* counted in the share of the first bag */
     out->most_bytes += out->most_bytes ? more * one.bytes - shared : 0;
     out->far_bytes += more * one.far_bytes;
     out->tree_ms += (double)more * one.tree_ms;

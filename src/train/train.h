@@ -437,7 +437,8 @@ void rw_bags_divide(struct rw_tree *tree, int n);
 int rw_bags_add_round(const struct rw_bags *bags, struct rw_ctx *ctx, const struct rw_tree *tree);
 /* Gives all bags the scores that bag 0 has of the training set. */
 int rw_bags_share_scores(const struct rw_bags *bags, struct rw_ctx *ctx);
-/* Makes the plan of all engines together. On a GPU they share the codes of the training set. */
+/* Makes the plan of all engines together. They share the codes of the training set, except
+ * host-resident codes, codes of several workers on GPUs, and codes that a CPU engine makes. */
 int rw_bags_plan(const struct rw_bags *bags, const struct rw_plan_data *data, struct rw_plan *out);
 void rw_bags_close(struct rw_bags *bags);
 

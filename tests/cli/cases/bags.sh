@@ -21,6 +21,10 @@ done
 say 'the same model after a resume' cmp -s one.txt other.txt
 "$RANKWOOD" train train.txt --bags 2 --rounds 1 -o first.txt 2>&1 | sed -n 's/^\([0-9]* trees\) in [0-9.]* s/\1/p'
 "$RANKWOOD" train train.txt --bags 2 --plan 2>/dev/null | sed -n 's/^\(time per [a-z]*\) .*/\1/p'
+for bags in 1 2; do
+    "$RANKWOOD" train train.txt --bags $bags --plan 2>/dev/null | awk '/^codes /{ print $2 }' >codes.$bags
+done
+say 'bags share codes' cmp -s codes.1 codes.2
 "$RANKWOOD" train train.txt --bags 1 --rounds 2 --leaves 7 --quiet -o bag.txt
 "$RANKWOOD" train train.txt --rounds 2 --leaves 7 --quiet -o none.txt
 say 'one bag is the default' cmp -s bag.txt none.txt
