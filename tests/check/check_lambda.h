@@ -73,6 +73,14 @@ void lambda_check_gradients(struct lambda_run *run, struct lambda_set *set,
 /* 0: around every size, 1: tiny queries, 2: as public sets have them, 3: one giant, 4: giants. */
 enum { LAMBDA_SHAPES = 5 };
 void lambda_make_set(struct lambda_run *run, struct lambda_set *set, int shape);
+/* Makes a set with labels, gains, the weights of a turn, and a sample if is_sampled is 1. */
+void lambda_make_turn(struct lambda_run *run, struct lambda_set *set, int shape,
+                      enum lambda_labels labels, enum lambda_gains gains, uint32_t turn,
+                      int is_sampled);
+/* Returns the objective that a rule of `base` selects, after adding what depends on the set. */
+const struct rw_objective *lambda_objective(const struct lambda_set *set,
+                                            const struct rw_objective *base,
+                                            struct rw_objective_rule *rule);
 /* check_lambda_neighbours.c: the stage of YetiRank's gradients, and their expected values:
  * [n_docs] each, written. */
 enum { LAMBDA_TREE = 5, LAMBDA_FIRST_DOC = 123456789 };

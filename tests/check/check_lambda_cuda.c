@@ -448,11 +448,7 @@ static void stage_lambdas(struct lambda_run *run)
                     const struct rw_engine_rules rules =
                         rules_of(&rw_objective_lambdarank, sigmas[turn / 2 % LENGTH(sigmas)], t,
                                  turn / 3 % 3 != 0);
-                    lambda_make_set(run, &set, shape);
-                    lambda_set_labels(&set, labels, gains, run->seed + turn);
-                    lambda_set_weights(&set, (int)(turn / 5 % 4), run->seed + turn);
-                    if (turn % 4 == 3)
-                        lambda_set_sample(&set, 0.6, run->seed + turn);
+                    lambda_make_turn(run, &set, shape, labels, gains, turn, turn % 4 == 3);
                     char what[100];
                     snprintf(what, sizeof(what), "shape %d, labels %d, gains %d, scores %d", shape,
                              labels, gains, scores);

@@ -188,3 +188,27 @@ void lambda_make_set(struct lambda_run *run, struct lambda_set *set, int shape)
     }
     lambda_set_init(set, sizes, n);
 }
+
+void lambda_make_turn(struct lambda_run *run, struct lambda_set *set, int shape,
+                      enum lambda_labels labels, enum lambda_gains gains, uint32_t turn,
+                      int is_sampled)
+{
+    lambda_make_set(run, set, shape);
+    lambda_set_labels(set, labels, gains, run->seed + turn);
+    lambda_set_weights(set, (int)(turn / 5 % 4), run->seed + turn);
+    if (is_sampled)
+        lambda_set_sample(set, 0.6, run->seed + turn);
+}
+
+const struct rw_objective *lambda_objective(const struct lambda_set *set,
+                                            const struct rw_objective *base,
+                                            struct rw_objective_rule *rule)
+{
+    const struct rw_objective *objective = rw_objective_for(base, rule);
+    const int relevant = rw_objective_param(objective, "relevant");
+    if (relevant >= 0)
+        rule->value[relevant] = 2.0;
+    for (uint32_t i = 0; i < set->data.n_docs; i++)
+        rule->max_gain = set->gain[i] > rule->max_gain ? set->gain[i] : rule->max_gain;
+    return objective;
+}

@@ -29,16 +29,11 @@ static const struct rw_objective *rule_of(const struct lambda_set *set, const ch
                                           double decay)
 {
     rule->value[rw_objective_param(&rw_objective_yetirank, "delta")] = rw_delta_number(delta);
-    const struct rw_objective *objective = rw_objective_for(&rw_objective_yetirank, rule);
-    const int relevant = rw_objective_param(objective, "relevant");
+    const struct rw_objective *objective = lambda_objective(set, &rw_objective_yetirank, rule);
     const int at = rw_objective_param(objective, "decay");
     rule->value[rw_objective_param(objective, "permutations")] = permutations;
-    if (relevant >= 0)
-        rule->value[relevant] = 2.0;
     if (at >= 0)
         rule->value[at] = decay;
-    for (uint32_t i = 0; i < set->data.n_docs; i++)
-        rule->max_gain = set->gain[i] > rule->max_gain ? set->gain[i] : rule->max_gain;
     return objective;
 }
 
@@ -60,11 +55,7 @@ void lambda_stage_neighbours(struct lambda_run *run)
                     /* so that deltas meet all of the others */
                     const char *delta = deltas[(turn + turn / LENGTH(deltas)) % LENGTH(deltas)];
                     struct lambda_set set;
-                    lambda_make_set(run, &set, shape);
-                    lambda_set_labels(&set, labels, gains, run->seed + turn);
-                    lambda_set_weights(&set, (int)(turn / 5 % 4), run->seed + turn);
-                    if (turn % 4 == 3)
-                        lambda_set_sample(&set, 0.6, run->seed + turn);
+                    lambda_make_turn(run, &set, shape, labels, gains, turn, turn % 4 == 3);
                     struct rw_objective_rule rule = {
                         .pair = {sigmas[turn / 2 % LENGTH(sigmas)],
                                  truncations[turn / 3 % LENGTH(truncations)], 0},

@@ -46,11 +46,8 @@ void lambda_stage_queries(struct lambda_run *run)
                     const struct rw_engine_rules rules = {.objective = objectives[k],
                                                           .gradients_by = objectives[k]->name,
                                                           .rule = &rule};
-                    lambda_make_set(run, &set, shape);
-                    lambda_set_labels(&set, labels, turn / 4 % N_GAINS, run->seed + turn);
-                    lambda_set_weights(&set, (int)(turn / 5 % 4), run->seed + turn);
-                    if (turn / 4 % 4 == 3)
-                        lambda_set_sample(&set, 0.6, run->seed + turn);
+                    lambda_make_turn(run, &set, shape, labels, turn / 4 % N_GAINS, turn,
+                                     turn / 4 % 4 == 3);
                     char what[100];
                     snprintf(what, sizeof(what), "%s, shape %d, labels %d, gains %d, scores %d",
                              objectives[k]->name, shape, labels, (int)(turn / 4 % N_GAINS), scores);
@@ -65,15 +62,9 @@ static const struct rw_objective *rule_of(const struct lambda_set *set, const ch
 {
     rule->value[rw_objective_param(&rw_objective_lambdarank, "delta")] = rw_delta_number(delta);
     rule->value[rw_objective_param(&rw_objective_lambdarank, "pairs")] = rw_pairs_number(pairs);
-    const struct rw_objective *objective = rw_objective_for(&rw_objective_lambdarank, rule);
-    const int relevant = rw_objective_param(objective, "relevant");
-    if (relevant >= 0)
-        rule->value[relevant] = 2.0;
     if (strcmp(pairs, "topk") != 0)
         rule->pair.truncation = 0;
-    for (uint32_t i = 0; i < set->data.n_docs; i++)
-        rule->max_gain = set->gain[i] > rule->max_gain ? set->gain[i] : rule->max_gain;
-    return objective;
+    return lambda_objective(set, &rw_objective_lambdarank, rule);
 }
 
 /* Every delta with every choice of pairs; labels, gains, scores, truncation, sigma, norm, weights
@@ -98,11 +89,8 @@ void lambda_stage_deltas(struct lambda_run *run)
                         (strcmp(delta, "ndcg") == 0 && !is_drawn))
                         continue;
                     struct lambda_set set;
-                    lambda_make_set(run, &set, shape);
-                    lambda_set_labels(&set, labels, turn / 2 % N_GAINS, run->seed + turn);
-                    lambda_set_weights(&set, (int)(turn / 5 % 4), run->seed + turn);
-                    if (turn % 4 == 3)
-                        lambda_set_sample(&set, 0.6, run->seed + turn);
+                    lambda_make_turn(run, &set, shape, labels, turn / 2 % N_GAINS, turn,
+                                     turn % 4 == 3);
                     struct rw_objective_rule rule = {
                         .pair = {sigmas[turn / 2 % LENGTH(sigmas)],
                                  truncations[turn / 3 % LENGTH(truncations)], turn % 3 != 0},
