@@ -1121,10 +1121,15 @@ struct rw_tune_options {
     const char *space_name; /* name of the space in messages, such as its file; NULL: "space"; "":
                              * messages do not name the line */
     int without_model;      /* 1: do not train the final model */
+    /* Checkpoints of the search, written after each rung. Of the members, `path`, `resume` and
+     * `or_start` apply. NULL: no checkpoints. */
+    const struct rw_checkpoints *checkpoints;
     void *user;
     /* Called with the trials of each rung, in the order of their numbers. Nonzero ends the search
      * like an interruption. NULL: no callback. */
     int (*on_trial)(void *user, const struct rw_tune_trial *trial);
+    /* Called before the final training, as in struct rw_train_hooks. NULL: no callback. */
+    void (*on_start)(void *user, struct rw_params *used);
 };
 struct rw_tuned {
     const char *metric, *conventions;
@@ -1172,10 +1177,17 @@ struct rw_tuned {
  * that of n_trials = rw_tuned.n_trials. A failed trial is repeated once, and if it fails again, it
  * is left out of the choice.
  *
+ * A checkpoint has the results of all trials so far, but not their trees. A search that resumes from
+ * one has the result of an uninterrupted search. It may have more trials, and other values of
+ * `threads`, `device`, `gpu-memory`, `hist` and `batch`. It repeats at most the interrupted rung, and
+ * later rungs train its trials from the first round. on_trial reports all trials again. A failed
+ * write is a warning.
+ *
  * RW_ERR_ARGUMENT: an invalid option; several metrics, or one without values of queries. Or the
  * space has an invalid line, or a parameter that is set or cannot be searched. RW_ERR_DATA: fewer
- * queries than folds; a single query; no query of one half counts. RW_ERR_UNSUPPORTED: several
- * workers. Other errors are those of trial 0 and of rw_train. */
+ * queries than folds; a single query; no query of one half counts; the data differs from the
+ * checkpoint's. RW_ERR_FORMAT: the file to resume from is not the checkpoint of a search, is damaged,
+ * or is of another version. RW_ERR_UNSUPPORTED: several workers. Other errors are those of trial 0 and of rw_train. */
 RW_API int rw_tune(struct rw_ctx *ctx, const struct rw_params *params,
                    const struct rw_dataset *train, const struct rw_dataset *valid,
                    const struct rw_tune_options *options, struct rw_tuned **out);

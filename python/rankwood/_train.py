@@ -5,34 +5,38 @@ _training has the callbacks and the progress. Names of features go to the librar
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankwood import _workers
 from rankwood._core import (
     ParameterError,
-    ParameterTypeError,
     caller_names,
-    chars,
     check,
     context,
     ffi,
     lib,
     logger,
     need,
-    path_chars,
 )
 from rankwood._dataset import Dataset, need_labels
 from rankwood._handles import check_apart
 from rankwood._model import Model, exchange
 from rankwood._params import Params, as_mapping, need_device, with_parameters
-from rankwood._training import Callback, Round, Training, ctrl_c, named_params, need_measured, valid_sets
+from rankwood._training import (
+    Callback,
+    Path,
+    Round,
+    Training,
+    ctrl_c,
+    hook_checkpoints,
+    named_params,
+    need_measured,
+    valid_sets,
+)
 from rankwood._tuning import by_folds, rounds_by_folds
 
 __all__ = ["Path", "Round", "train"]  # Round: pickles of earlier versions name this module
-
-Path = str | os.PathLike[str]
 
 
 def _feature_names(train_set: Dataset, init: Model | None) -> list[str] | None:
@@ -163,7 +167,7 @@ def train(
     with _workers.agreed():
         hooks, *keep = training.hooks(given)
         hooks.on_positions = lib._rw_on_positions
-        keep.append(_hook_checkpoints(checkpoint, checkpoint_every, resume, hooks))
+        keep.append(hook_checkpoints(checkpoint, checkpoint_every, resume, hooks))
         Params(given, strict)
     if init is None and train_set._paths is not None:
         train_set._for_training(Params(given))  # this also reads the feature names
@@ -207,31 +211,6 @@ def _check_exportable(
         binned = train_set._for_training(c)
         mine = ffi.NULL if init is None else init._c
         check(lib.rw_exchange_check(context(), how, c.c, binned, mine))
-
-
-def _hook_checkpoints(checkpoint: Path | None, every: int | str | None, resume: Path | None, hooks: Any) -> Any:
-    """Sets up checkpoints, and returns the objects that must outlive the hooks."""
-    if every is not None and checkpoint is None:
-        raise ParameterError("checkpoint_every has no effect without checkpoint")
-    if isinstance(resume, str) and resume == "auto" and checkpoint is None:
-        raise ParameterError("resume='auto' needs checkpoint, the file to resume from")
-    if checkpoint is None and resume is None:
-        return None
-    out = ffi.new("struct rw_checkpoints *")
-    out.on_resume = lib._rw_on_resume
-    out.or_start = resume == "auto"
-    paths = [None if one is None else ffi.new("char[]", path_chars(one)) for one in (checkpoint, resume)]
-    out.path = paths[0] or ffi.NULL
-    if resume is not None:
-        out.resume = out.path if resume == "auto" else paths[1]
-    if isinstance(every, bool) or not isinstance(every, (int, str, type(None))):
-        raise ParameterTypeError(
-            f"checkpoint_every is a {type(every).__name__}; expected a number of rounds, or a time such as '30s'"
-        )
-    if every is not None:
-        check(lib.rw_checkpoints_set_every(context(), out, chars(str(every))))
-    hooks.checkpoints = out
-    return [out, *paths]
 
 
 def _run(

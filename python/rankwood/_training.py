@@ -29,12 +29,14 @@ from rankwood._core import (
     ParameterTypeError,
     caller_names,
     chars,
+    check,
     context,
     ffi,
     lib,
     logger,
     made,
     need,
+    path_chars,
     shard,
     shown,
     take_stopped,
@@ -268,6 +270,36 @@ def working(what: str) -> Iterator[None]:
         yield
     if progress.is_shown():
         progress.end(f"{what}: {time.monotonic() - start:.1f} s")
+
+
+# ---- checkpoints ----
+
+Path = str | os.PathLike[str]
+
+
+def hook_checkpoints(checkpoint: Path | None, every: int | str | None, resume: Path | None, hooks: Any) -> Any:
+    """Sets up checkpoints, and returns the objects that must outlive the hooks."""
+    if every is not None and checkpoint is None:
+        raise ParameterError("checkpoint_every has no effect without checkpoint")
+    if isinstance(resume, str) and resume == "auto" and checkpoint is None:
+        raise ParameterError("resume='auto' needs checkpoint, the file to resume from")
+    if checkpoint is None and resume is None:
+        return None
+    out = ffi.new("struct rw_checkpoints *")
+    out.on_resume = lib._rw_on_resume
+    out.or_start = resume == "auto"
+    paths = [None if one is None else ffi.new("char[]", path_chars(one)) for one in (checkpoint, resume)]
+    out.path = paths[0] or ffi.NULL
+    if resume is not None:
+        out.resume = out.path if resume == "auto" else paths[1]
+    if isinstance(every, bool) or not isinstance(every, (int, str, type(None))):
+        raise ParameterTypeError(
+            f"checkpoint_every is a {type(every).__name__}; expected a number of rounds, or a time such as '30s'"
+        )
+    if every is not None:
+        check(lib.rw_checkpoints_set_every(context(), out, chars(str(every))))
+    hooks.checkpoints = out
+    return [out, *paths]
 
 
 # ---- callbacks ----

@@ -21,10 +21,11 @@ from rankwood._core import (
 )
 from rankwood._dataset import Dataset, need_labels
 from rankwood._evaluate import Comparison, comparison_of
+from rankwood._handles import check_apart
 from rankwood._model import Model
 from rankwood._params import as_mapping, as_text, need_device, number_or_text
 from rankwood._selection import _refuse_functions
-from rankwood._training import Training, named_params, on_error
+from rankwood._training import Path, Training, hook_checkpoints, named_params, on_error
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,12 @@ def tune(
     train_set: Dataset,
     valid: Dataset | None = None,
     *,
-    folds: int | None = None,
+    n_folds: int | None = None,
     trials: int | None = None,
     time: float | str | None = None,
     space: Mapping[str, Any] | None = None,
+    checkpoint: Path | None = None,
+    resume: Path | None = None,
     strict: bool = False,
 ) -> Tuned:
     """Search for parameters that improve a metric, and train a model with them.
@@ -100,7 +103,7 @@ def tune(
         Documents with labels and queries.
     valid : Dataset or None, default None
         Validation set. It stops training early and measures the trials.
-    folds : int or None, default None
+    n_folds : int or None, default None
         Without ``valid``: number of folds by query, 2 to 1000; None: 5.
     trials : int or None, default None
         Number of trials with trial 0, 1 or more.
@@ -110,6 +113,12 @@ def tune(
     space : dict or None, default None
         Parameters to search: a tuple ``(least, most)`` or ``(least, most, "log")``, or a list of values. None: the
         default space.
+    checkpoint : str, path or None, default None
+        File for the results of all trials so far, written after each stage of the search. A failed write is a warning.
+    resume : str, path or None, default None
+        Checkpoint to resume from. ``"auto"`` uses the file of ``checkpoint`` if it exists. The result is identical to
+        that of an uninterrupted search. ``trials`` may increase, and ``threads``, ``device``, ``gpu_memory``, ``hist``
+        and ``batch`` may change.
     strict : bool, default False
         Raise a :class:`ParameterError` for a parameter without effect, in place of a warning.
 
@@ -121,9 +130,13 @@ def tune(
     Raises
     ------
     ParameterError
-        A parameter or argument is invalid, a parameter is a function, or one is both set and searched.
+        A parameter or argument is invalid, a parameter is a function, or one is both set and searched. Also if
+        parameters, space or folds differ from the checkpoint's.
     DataError
-        A set has no labels or too few queries, or the given parameters cannot be trained.
+        A set has no labels or too few queries, or differs from the checkpoint's, or the given parameters cannot be
+        trained.
+    FormatError
+        The file of ``resume`` is not the checkpoint of a search, is damaged, or is of another version.
     OutOfMemoryError
         The device has too little memory.
     UnsupportedError
@@ -146,15 +159,21 @@ def tune(
     options = ffi.new("struct rw_tune_options *")
     options.n_trials = 0 if trials is None else whole(trials, "trials", 1, 1000000)
     options.seconds = 0.0 if time is None else _seconds(time)
-    if valid is not None and folds is not None:
-        raise ParameterError("both valid and folds are given; expected one of them")
-    options.n_folds = 0 if valid is not None else 5 if folds is None else whole(folds, "folds", 2, 1000)
+    if valid is not None and n_folds is not None:
+        raise ParameterError("both valid and n_folds are given; expected one of them")
+    options.n_folds = 0 if valid is not None else 5 if n_folds is None else whole(n_folds, "n_folds", 2, 1000)
+    if checkpoint is not None:
+        check_apart(checkpoint, train_set, *([] if valid is None else [valid]))
     space_text = None if space is None else ffi.new("char[]", _space_text(space).encode())
     options.space = ffi.NULL if space_text is None else space_text
     unnamed = ffi.new("char[]", b"")  # messages then have no line numbers
     options.space_name = unnamed
     options.on_trial = lib._rw_on_tune
-    return _tuned(_search(params, train_set, valid, options, strict, "tune"), as_mapping(params), train_set)
+    _paths = hook_checkpoints(checkpoint, None, resume, options)
+    c, used = _search(params, train_set, valid, options, strict, "tune")
+    tuned = _tuned(c, as_mapping(params), train_set)
+    tuned.model.used_params = used
+    return tuned
 
 
 def by_folds(given: Mapping[str, Any]) -> bool:
@@ -166,7 +185,7 @@ def by_folds(given: Mapping[str, Any]) -> bool:
 def rounds_by_folds(given: Mapping[str, Any], train_set: Dataset, strict: bool | None) -> dict[str, Any]:
     """Returns the parameters with the number of rounds that 5 folds choose, as trial 0 of a tuning does."""
     options = ffi.new("struct rw_tune_options *", {"n_trials": 1, "n_folds": 5, "without_model": 1})
-    c = _search(given, train_set, None, options, strict, "early_stop_rule='folds'")
+    c, _ = _search(given, train_set, None, options, strict, "early_stop_rule='folds'")
     rounds = number_or_text(text(lib.rw_params_get(c.params, b"rounds")))
     logger.info("5 folds choose %d rounds: estimated %s %.5f (%d queries)", rounds, text(c.metric),
                 c.estimate.mean_a, c.estimate.n_queries)  # fmt: skip
@@ -182,7 +201,7 @@ def _search(
     options: Any,
     strict: bool | None,
     what: str,
-) -> Any:
+) -> tuple[Any, dict[str, int | float | str]]:
     given = as_mapping(params)
     need_device(given)
     for name, one in {"train_set": train_set, **({} if valid is None else {"valid": valid})}.items():
@@ -193,7 +212,7 @@ def _search(
     _refuse_functions(given, f"{what} accepts names only")
     training = Training([train_set], ["train"], ())
     handle = ffi.new_handle(training)
-    options.user = handle
+    options.user, options.on_start = handle, lib._rw_on_start
     out = ffi.new("struct rw_tuned **")
     with named_params(given, strict, train_set.feature_names) as c:
         values = train_set._with_values()
@@ -208,7 +227,7 @@ def _search(
             lib.rw_free(out[0])
             status = lib.RW_ERR_INTERRUPTED
             out[0] = ffi.NULL
-        return training.result(status, out, lib.rw_free)
+        return training.result(status, out, lib.rw_free), training.used
 
 
 def _seconds(time: Any) -> float:

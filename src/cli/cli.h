@@ -418,6 +418,11 @@ void rw_load_warn_ties(const struct rw_eval *eval, const char *set, const char *
  * complete. Data from a table is not checked, since a table has all its columns. */
 void rw_load_warn_lacking(const struct rw_cli *cli);
 
+/* Sets the files of *out from the options --checkpoint and --resume, each NULL if not given. */
+int rw_load_checkpoints(struct rw_cli *cli, const char *path, const char *resume,
+                        struct rw_checkpoints *out);
+/* Warns if a checkpoint exists that will be replaced. */
+void rw_load_warn_checkpoint(const struct rw_checkpoints *how);
 /* Prints a stage's line under --verbose. */
 void rw_load_stage(const char *stage, double ms, size_t peak_bytes);
 /* Like rw_load_stage, with the time since the last stage ended. "": starts the first stage. */

@@ -498,33 +498,14 @@ static int check_side_files(struct rw_cli *cli)
     return 0;
 }
 
-static int resumes_auto(void)
-{
-    return resume_path && strcmp(resume_path, "auto") == 0;
-}
-
 static int check_checkpoints(struct rw_cli *cli)
 {
     struct rw_checkpoints *checkpoints = &job.checkpoints;
-    if (checkpoint_path && strcmp(checkpoint_path, "-") == 0)
-        return rw_wrong(cli, "'--checkpoint' needs a file, not standard output");
-    if (resumes_auto() && !checkpoint_path)
-        return rw_wrong(cli, "'--resume auto' needs '--checkpoint FILE' to resume from");
+    RW_STEP(rw_load_checkpoints(cli, checkpoint_path, resume_path, checkpoints));
     if (checkpoint_every)
         RW_STEP(rw_checkpoints_set_every(cli->ctx, checkpoints, checkpoint_every));
-    *checkpoints = (struct rw_checkpoints){.path = checkpoint_path,
-                                           .every_rounds = checkpoints->every_rounds,
-                                           .every_seconds = checkpoints->every_seconds,
-                                           .resume = resumes_auto() ? checkpoint_path : resume_path,
-                                           .or_start = resumes_auto(),
-                                           .note = note,
-                                           .on_resume = on_resume};
-    const char *from = checkpoints->resume;
-    /* only the leading worker checks now; a file that another worker lacks is an error later, when
-     * all workers read it */
-    if (from && rw_workers_leads(cli) && access(from, R_OK) != 0 &&
-        (!resumes_auto() || errno != ENOENT))
-        return rw_msg_errno(errno, "cannot open '%s'", from);
+    checkpoints->note = note;
+    checkpoints->on_resume = on_resume;
     return 0;
 }
 
@@ -793,11 +774,7 @@ static int begin(struct rw_cli *cli)
         rw_msg_line("metric %s: %s", rw_params_get(cli->params, "metric"), conventions);
     const char *const from = job.checkpoints.resume;
     const int resumes = from && access(from, F_OK) == 0;
-    struct stat about;
-    if (checkpoint_path && !from && stat(checkpoint_path, &about) == 0 && S_ISREG(about.st_mode))
-        rw_msg_warning(
-            "checkpoint '%s' exists and will be replaced; '--resume auto' would continue from it",
-            checkpoint_path);
+    rw_load_warn_checkpoint(&job.checkpoints);
     return log_path ? log_open(resumes) : 0;
 }
 

@@ -7,13 +7,14 @@ enum { MOST_SPACE = 65536 }; /* bytes of a space */
 static struct {
     struct rw_dataset *valid;
     struct rw_tune_options how;
+    struct rw_checkpoints checkpoints;
     struct rw_tuned *tuned;
     struct rw_out_file params; /* --params-out; the model is written to cli->out */
     const char *ignore;        /* parameter `ignore`, which reading a table empties */
 } job;
 
 static struct rw_list valid_files;
-static const char *output, *params_path, *space_path, *time_text;
+static const char *output, *params_path, *space_path, *time_text, *checkpoint_path, *resume_path;
 static unsigned long long n_folds = 5, n_trials;
 static const struct rw_option options[] = {
     {"valid", "DATA",
@@ -33,6 +34,12 @@ static const struct rw_option options[] = {
      "parameters to search, instead of the default ones: lines such as 'leaves 8 255 log' or "
      "'objective lambdarank|yetirank'",
      RW_OPTION_INPUT, .value = &space_path},
+    {"checkpoint", "FILE", "write the results of all trials so far to this file after each rung",
+     RW_OPTION_OUTPUT, .value = &checkpoint_path},
+    {"resume", "FILE|auto",
+     "resume from a checkpoint and reach the result of an uninterrupted search; auto: from the "
+     "--checkpoint file, if it exists",
+     RW_OPTION_INPUT, .value = &resume_path, .replaced_by = "checkpoint", .no_file = "auto"},
     {"output", "MODEL", "train a model with the chosen parameters, and write it to this file",
      RW_OPTION_OUTPUT, .value = &output},
     {"params-out", "FILE", "write the chosen parameters to this file, for 'train --config FILE'",
@@ -202,6 +209,9 @@ static int run(struct rw_cli *cli)
     job.how.without_model = !output;
     job.how.user = cli;
     job.how.on_trial = print_trial;
+    if (checkpoint_path || resume_path)
+        job.how.checkpoints = &job.checkpoints;
+    rw_load_warn_checkpoint(&job.checkpoints);
     RW_STEP(rw_interrupts_stop_calls(cli->ctx));
     RW_STEP(rw_interrupts_end(
         rw_tune(cli->ctx, cli->params, cli->dataset, job.valid, &job.how, &job.tuned), NULL));
@@ -212,6 +222,8 @@ static int run(struct rw_cli *cli)
         return 0;
     rw_msg_warning("interrupted: the result is that of '--trials %d'%s", job.tuned->n_trials,
                    output ? "; no model was written" : "");
+    if (checkpoint_path)
+        rw_msg_hint("'--resume auto' continues from '%s'", checkpoint_path);
     return 128 + rw_interrupted();
 }
 
@@ -220,6 +232,7 @@ static int check(struct rw_cli *cli)
     struct rw_checkpoints parsed = {0};
     if (!time_text && !n_trials)
         return rw_wrong(cli, "expected '--trials N' or '--time T'");
+    RW_STEP(rw_load_checkpoints(cli, checkpoint_path, resume_path, &job.checkpoints));
     if (!time_text)
         return 0;
     if (rw_checkpoints_set_every(cli->ctx, &parsed, time_text) < 0 || !(parsed.every_seconds > 0.0))

@@ -3,6 +3,8 @@
 #include "cli/cli.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const double ties_matter = 0.001; /* larger changes of a metric cause a warning */
 
@@ -23,6 +25,32 @@ void rw_load_stage_end(const char *stage)
     if (*stage)
         rw_load_stage(stage, (now - last_stage) * 1e3, (size_t)usage.ru_maxrss * 1024);
     last_stage = now;
+}
+
+int rw_load_checkpoints(struct rw_cli *cli, const char *path, const char *resume,
+                        struct rw_checkpoints *out)
+{
+    const int is_auto = resume && strcmp(resume, "auto") == 0;
+    const char *from = is_auto ? path : resume;
+    if (path && strcmp(path, "-") == 0)
+        return rw_wrong(cli, "'--checkpoint' needs a file, not standard output");
+    if (is_auto && !path)
+        return rw_wrong(cli, "'--resume auto' needs '--checkpoint FILE' to resume from");
+    *out = (struct rw_checkpoints){.path = path, .resume = from, .or_start = is_auto};
+    /* only the leading worker checks now; a file that another worker lacks is an error later, when
+     * all workers read it */
+    if (from && rw_workers_leads(cli) && access(from, R_OK) != 0 && (!is_auto || errno != ENOENT))
+        return rw_msg_errno(errno, "cannot open '%s'", from);
+    return 0;
+}
+
+void rw_load_warn_checkpoint(const struct rw_checkpoints *how)
+{
+    struct stat about;
+    if (how->path && !how->resume && stat(how->path, &about) == 0 && S_ISREG(about.st_mode))
+        rw_msg_warning(
+            "checkpoint '%s' exists and will be replaced; '--resume auto' would continue from it",
+            how->path);
 }
 
 void rw_load_end_reading(const struct rw_list *files)

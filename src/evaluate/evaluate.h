@@ -6,7 +6,7 @@
 
 #include "base/exact.h"
 #include "metric/metric.h"
-#include "model/model.h"
+#include "model/model_text.h"
 
 struct rw_dataset;
 
@@ -128,6 +128,29 @@ int rw_tune_space_init(struct rw_ctx *ctx, struct rw_arena *arena, const struct 
 /* Sets the searched parameters and `seed` to the values of a trial, from 1. seed: of the tuning. */
 int rw_tune_space_draw(struct rw_ctx *ctx, const struct rw_tune_space *space, uint64_t seed,
                        uint32_t trial, struct rw_params *params);
+
+/* ---- the checkpoint of a tuning (tune_checkpoint.c) ---- */
+
+/* The file that is written, and the one that is resumed. Both are texts with a record in each line.
+ * The records are those of tune.c. */
+struct rw_tune_checkpoint {
+    const char *path;       /* NULL: none is written; borrowed */
+    struct rw_words record; /* writes the next record; its text is owned */
+    struct rw_words resume; /* reads a record */
+    struct rw_words first;  /* the same, at the first record */
+    char *resumed;          /* their text; owned; NULL: none is resumed */
+};
+/* Checks the path, and reads the checkpoint to resume from, if there is one. search: a line that
+ * describes the search, and must be equal; valid: may be NULL. For errors, see rw_tune. The caller
+ * releases *out, also after a failure. */
+int rw_tune_checkpoint_open(struct rw_tune_checkpoint *out, struct rw_ctx *ctx,
+                            const struct rw_checkpoints *how, const char *search,
+                            const struct rw_dataset *train, const struct rw_dataset *valid);
+/* Finds the record that begins with `head`. Returns 1 and moves the reader after the head, or 0. */
+int rw_tune_checkpoint_find(struct rw_tune_checkpoint *checkpoint, const char *head);
+/* Writes the file with all records so far. */
+int rw_tune_checkpoint_write(const struct rw_tune_checkpoint *checkpoint, struct rw_ctx *ctx);
+void rw_tune_checkpoint_release(struct rw_tune_checkpoint *checkpoint);
 
 /* Fitting maps from scores to probabilities (model/model.h). Sums are integers in units of 2^-40.
  */

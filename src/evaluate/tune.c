@@ -107,7 +107,8 @@ struct tuning {
     const char *what;    /* name of the search in messages: "tuning", or the rule that needs it */
     const char *purpose; /* "tune by"; NULL: of several metrics the first one counts */
     double end_ms;       /* end of the search by time; 0: no such end */
-    rw_log_fn log;       /* the context's; off until the final training */
+    struct rw_tune_checkpoint checkpoint; /* owned */
+    rw_log_fn log;                        /* the context's; off until the final training */
 };
 
 /* ---- the curve of a trial ---- */
@@ -326,17 +327,90 @@ static int train_trial(const struct tuning *t, struct rw_ctx *ctx, struct trial 
 /* ---- the trials of one rung ---- */
 
 struct rung {
-    const struct tuning *t;
+    struct tuning *t;
     struct trial *trial[RUNG_TRIALS]; /* [n] */
+    int is_done[RUNG_TRIALS];         /* [n] 1: its result is that of the checkpoint */
     int n, number;
 };
+
+enum { HEAD_BYTES = 64 };
+
+/* Writes the begin of a trial's record. The result depends on nothing else. */
+static void record_head(const struct rung *rung, const struct trial *trial, char text[HEAD_BYTES])
+{
+    snprintf(text, HEAD_BYTES, "trial %d rung %d alive %d%d%d", trial->out.number, rung->number,
+             trial->is_alive[0], trial->is_alive[1], trial->is_alive[2]);
+}
+
+/* Reads or writes the result of a trial in a rung, after the head of the record. */
+static int record(struct rw_words *w, const struct rung *rung, struct trial *trial)
+{
+    int has_failed = trial->status < 0;
+    RW_TRY(rw_words_option(w, " failed ", &has_failed));
+    if (has_failed) {
+        char *text RW_FREED = NULL, *failure = trial->failure;
+        int32_t status = -trial->status;
+        RW_TRY(rw_words_count(w, "", "a status", INT32_MAX, &status));
+        RW_TRY(rw_words_text(w, " ", "a message", w->is_writing ? &failure : &text));
+        trial->status = -status;
+        if (text)
+            snprintf(trial->failure, sizeof(trial->failure), "%s", text);
+        return rw_words_newline(w);
+    }
+    for (int s = 0; s < N_SUBSETS; s++) {
+        if (!trial->is_alive[s])
+            continue;
+        RW_TRY(rw_words_count(w, " rounds ", "a number of rounds", trial->used->rounds,
+                              &trial->rounds[s]));
+        RW_TRY(rw_words_any_real(w, " mean ", "a number", &trial->mean[s]));
+        trial->is_whole[s] = rung->number == N_RUNGS - 1;
+        for (uint32_t q = 0; q < rung->t->n && trial->is_whole[s]; q++) /* others are not needed */
+            RW_TRY(rw_words_float(w, " ", "a number", &trial->value[s][q]));
+    }
+    return rw_words_newline(w);
+}
+
+/* Takes the results that the checkpoint has. */
+static int resume_rung(struct rung *rung)
+{
+    struct rw_tune_checkpoint *checkpoint = &rung->t->checkpoint;
+    char head[HEAD_BYTES];
+    for (int i = 0; i < rung->n; i++) {
+        record_head(rung, rung->trial[i], head);
+        rung->is_done[i] = rw_tune_checkpoint_find(checkpoint, head);
+        if (rung->is_done[i])
+            RW_TRY(record(&checkpoint->resume, rung, rung->trial[i]));
+    }
+    return RW_OK;
+}
+
+/* Adds the results to the checkpoint, and writes it if some of them are new. A failed write is a
+ * warning. */
+static int save_rung(const struct rung *rung)
+{
+    struct tuning *t = rung->t;
+    char head[HEAD_BYTES];
+    int is_new = 0;
+    for (int i = 0; i < rung->n; i++) {
+        is_new |= !rung->is_done[i];
+        record_head(rung, rung->trial[i], head);
+        RW_TRY(rw_words_take(&t->checkpoint.record, head));
+        RW_TRY(record(&t->checkpoint.record, rung, rung->trial[i]));
+    }
+    if (!is_new || rw_tune_checkpoint_write(&t->checkpoint, t->ctx) >= 0)
+        return RW_OK;
+    t->ctx->log = t->log;
+    rw_log(t->ctx, RW_LOG_WARNING, "the checkpoint was not written: %s", rw_last_error(t->ctx));
+    t->ctx->log = NULL;
+    return RW_OK;
+}
 
 /* Trains a trial and records its failure, unless it was interrupted. */
 static int run_trial(void *user, struct rw_ctx *ctx, int i)
 {
     const struct rung *rung = user;
     struct trial *trial = rung->trial[i];
-    if (trial->is_refused)
+    if (trial->is_refused || rung->is_done[i])
         return RW_OK;
     trial->status = train_trial(rung->t, ctx, trial, rung->number);
     if (trial->status < 0)
@@ -350,11 +424,17 @@ static int run_trial(void *user, struct rw_ctx *ctx, int i)
  * results do not depend on the order. */
 static int run_rung(struct tuning *t, struct rung *rung)
 {
+    RW_TRY(resume_rung(rung));
     RW_TRY(rw_jobs_run(t->ctx, t->at_once, rung->n, run_trial, rung));
     for (int i = 0; i < rung->n; i++) {
         struct trial *trial = rung->trial[i];
         if (trial->status < 0)
             RW_TRY(run_trial(rung, t->ctx, i));
+    }
+    if (t->checkpoint.path)
+        RW_TRY(save_rung(rung));
+    for (int i = 0; i < rung->n; i++) {
+        struct trial *trial = rung->trial[i];
         if (trial->status >= 0)
             continue;
         memset(trial->is_alive, 0, sizeof(trial->is_alive));
@@ -584,10 +664,12 @@ static int estimate(struct tuning *t)
 static int train_final(struct tuning *t)
 {
     struct rw_tuned *tuned = &t->made->tuned;
+    const struct rw_train_hooks hooks = {.user = t->options->user,
+                                         .on_start = t->options->on_start};
     t->ctx->log = t->log;
     if (!t->valid)
-        return rw_train(t->ctx, tuned->params, t->train, NULL, 0, NULL, &tuned->model);
-    return rw_resident_train(&t->part[0].resident, t->ctx, tuned->params, NULL, NULL,
+        return rw_train(t->ctx, tuned->params, t->train, NULL, 0, &hooks, &tuned->model);
+    return rw_resident_train(&t->part[0].resident, t->ctx, tuned->params, &hooks, NULL,
                              &tuned->model);
 }
 
@@ -768,6 +850,36 @@ static int check_params(struct tuning *t)
     return RW_OK;
 }
 
+/* Opens the checkpoint. Its line has the folds, the checksum of the space, and the parameters that
+ * were set and that a model stores. */
+static int open_checkpoint(struct tuning *t)
+{
+    const char *space = t->options->space ? t->options->space : "";
+    struct rw_words w = {.ctx = t->ctx, .is_writing = 1};
+    uint64_t checksum = rw_checksum(0, space, strlen(space));
+    int32_t n_folds = t->valid ? 0 : t->options->n_folds;
+    int status = rw_words_count(&w, "folds ", "", INT32_MAX, &n_folds);
+    status = status < 0 ? status : rw_words_hex(&w, " space ", "", &checksum);
+    for (int at = 0; at < RW_N_PARAMS && status >= 0; at++) {
+        const char *name = rw_param_rows[at].info.name;
+        const char *const text[] = {" ", name, "=", rw_params_get(t->params, name)};
+        for (int i = 0; i < 4 && status >= 0 && rw_params_in_model(t->params, at) &&
+                        rw_params_origin(t->given, name) != RW_PARAM_DEFAULT;
+             i++)
+            status = rw_words_take(&w, text[i]);
+    }
+    status = status < 0 ? status : RW_GROW(t->ctx, w.text, w.room, w.n_bytes + 1);
+    if (status >= 0) {
+        w.text[w.n_bytes] = 0;
+        status = rw_tune_checkpoint_open(&t->checkpoint, t->ctx, t->options->checkpoints, w.text,
+                                         t->train, t->valid);
+    }
+    rw_mem_free(w.text);
+    if (status >= 0 && t->checkpoint.resumed)
+        rw_log(t->ctx, RW_LOG_NOTE, "the search resumes from '%s'", t->checkpoint.resume.path);
+    return status < 0 ? status : rw_params_check_not_input(t->ctx, t->params, t->checkpoint.path);
+}
+
 /* Frees the members that the result's arena does not own. */
 static void free_made(void *user)
 {
@@ -795,6 +907,8 @@ static int tune(struct tuning *t)
                               t->given->on_no_effect, &made->space));
     made->tuned.n_names = made->space.n;
     made->tuned.names = made->space.name;
+    if (t->options->checkpoints)
+        RW_TRY(open_checkpoint(t));
     t->ctx->log = NULL; /* messages of many trainings would repeat */
     RW_TRY(prepare_parts(t));
     RW_TRY(search(t));
@@ -810,6 +924,7 @@ static void release(struct tuning *t)
         rw_dataset_free(t->part[p].own[0]);
         rw_dataset_free(t->part[p].own[1]);
     }
+    rw_tune_checkpoint_release(&t->checkpoint);
     rw_params_free(t->params);
     rw_free(t->made);
 }

@@ -307,11 +307,10 @@ static uint64_t pairs_item(const struct rw_dataset *dataset, uint32_t query, uin
     return sum;
 }
 
-int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
-                        uint64_t first_doc, uint64_t first_query, struct rw_fingerprint *out)
+void rw_fingerprint_sides(const struct rw_dataset *dataset, uint64_t first_doc,
+                          uint64_t first_query, struct rw_fingerprint *out)
 {
-    const struct rw_cuts *cuts = engine->cuts;
-    uint64_t *part = out->part, *sums RW_FREED = NULL;
+    uint64_t *part = out->part;
     *out = (struct rw_fingerprint){{[RW_PRINT_DOCUMENTS] = dataset->n_docs}};
     for (uint32_t i = 0; i < dataset->n_docs; i++) /* -0 becomes 0 */
         part[RW_PRINT_LABELS] +=
@@ -331,11 +330,19 @@ int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_datas
         for (uint32_t i = 0; has && i < dataset->n_docs; i++)
             part[at] += rw_side_column_item(column, dataset, i, first_doc + i);
     }
+}
+
+int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
+                        uint64_t first_doc, uint64_t first_query, struct rw_fingerprint *out)
+{
+    const struct rw_cuts *cuts = engine->cuts;
+    uint64_t *sums RW_FREED = NULL;
+    rw_fingerprint_sides(dataset, first_doc, first_query, out);
     /* the codes of the values; bin boundaries have a separate fingerprint */
     RW_TRY(RW_NEW(engine->ctx, sums, cuts->n_features));
     RW_TRY(engine->ops->code_sums(engine, set, first_doc, sums));
     for (uint32_t f = 0; f < cuts->n_features; f++)
-        part[RW_PRINT_VALUES] += sums[f] * rw_code_weight((uint64_t)cuts->feature[f] << 32);
+        out->part[RW_PRINT_VALUES] += sums[f] * rw_code_weight((uint64_t)cuts->feature[f] << 32);
     return RW_OK;
 }
 

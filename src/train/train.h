@@ -215,6 +215,9 @@ const char *rw_print_name(int part); /* name in messages and checkpoints, such a
  * those of the whole set. */
 int rw_fingerprint_make(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                         uint64_t first_doc, uint64_t first_query, struct rw_fingerprint *out);
+/* Computes all parts except the values, which is 0. It needs no engine. */
+void rw_fingerprint_sides(const struct rw_dataset *dataset, uint64_t first_doc,
+                          uint64_t first_query, struct rw_fingerprint *out);
 /* Computes the fingerprint of all workers' shards together. All workers call it. */
 int rw_fingerprint_of_all(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                           struct rw_fingerprint *out);

@@ -51,7 +51,7 @@ _CALLS = {
         "while True: rankwood.evaluate(big, model)",
     ),
     "select": ("", "rankwood.select(endless, data, data)"),
-    "tune": ("", "rankwood.tune(endless, data, folds=2, trials=3)"),
+    "tune": ("", "rankwood.tune(endless, data, n_folds=2, trials=3)"),
     "prune": (
         "model = many_trees(200)\nrows, labels, ids = large(40)\nbig = Dataset(rows, labels, qid=ids)",
         "model.prune(big, loss=.5)",

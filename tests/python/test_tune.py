@@ -27,7 +27,9 @@ def test_the_model_is_that_of_the_parameters(sets):
     assert list(tuned.trials[1]["params"]) == ["leaves", "objective", "min_docs"]
     assert all(3 <= one["params"]["leaves"] <= 8 for one in tuned.trials[1:])
     assert tuned.params["early_stop"] == 0 and tuned.params["rounds"] == tuned.trials[tuned.chosen]["rounds"]
-    assert rankwood.train(tuned.params, train, valid=valid).to_bytes() == tuned.model.to_bytes()
+    again = rankwood.train(tuned.params, train, valid=valid)
+    assert again.to_bytes() == tuned.model.to_bytes() and again.used_params == tuned.model.used_params
+    assert tuned.model.used_params["rounds"] == tuned.params["rounds"]
     assert tuned.trials[tuned.chosen]["level"] and tuned.estimate.low <= tuned.estimate.high
     assert "ties" in tuned.estimate.conventions and tuned.metric == "ndcg@10"
     best = max((one for one in tuned.trials if one["whole"]), key=lambda one: one["mean"])
@@ -35,11 +37,34 @@ def test_the_model_is_that_of_the_parameters(sets):
 
 
 def test_folds_train_on_all_data(sets):
-    tuned = rankwood.tune(FIT, sets[0], folds=3, trials=4, space=SPACE)
+    tuned = rankwood.tune(FIT, sets[0], n_folds=3, trials=4, space=SPACE)
     assert rankwood.train(tuned.params, sets[0]).to_bytes() == tuned.model.to_bytes()
     assert repr(tuned).startswith(f"Tuned(trial {tuned.chosen} of 4; ndcg@10: ")
-    again = rankwood.tune(FIT | {"threads": 1}, sets[0], folds=3, trials=4, space=SPACE)
+    again = rankwood.tune(FIT | {"threads": 1}, sets[0], n_folds=3, trials=4, space=SPACE)
     assert again.model.to_bytes() == tuned.model.to_bytes() and again.estimate == tuned.estimate
+
+
+def test_a_search_resumes(sets, tmp_path):
+    path = tmp_path / "search"
+    search = {"trials": 12, "space": SPACE, "checkpoint": path}
+    whole = rankwood.tune(FIT, *sets, **search)
+    fewer = rankwood.tune(FIT, *sets, **search | {"trials": 10})
+    text = path.read_bytes()
+    assert len(fewer.trials) == 10 and text.startswith(b"rankwood tuning 1\n")
+    again = rankwood.tune(FIT | {"threads": 1}, *sets, **search, resume="auto")
+    assert again.model.to_bytes() == whole.model.to_bytes() and again.estimate == whole.estimate
+    assert [str(one) for one in again.trials] == [str(one) for one in whole.trials]
+    with pytest.raises(rankwood.ParameterError, match=r"this one has .* rounds=30 l2=5 early_stop=6'"):
+        rankwood.tune(FIT | {"l2": 5}, *sets, **search, resume=path)
+    with pytest.raises(rankwood.ParameterError, match="this one has 'folds 0 space "):
+        rankwood.tune(FIT, *sets, **search | {"space": {"leaves": (3, 4)}}, resume=path)
+    with pytest.raises(rankwood.DataError, match="the data has changed"):
+        rankwood.tune(FIT, *reversed(sets), **search, resume=path)
+    with pytest.raises(rankwood.ParameterError, match="resume='auto' needs checkpoint"):
+        rankwood.tune(FIT, *sets, trials=2, resume="auto")
+    path.write_bytes(text[:300])
+    with pytest.raises(rankwood.FormatError, match="truncated or damaged"):
+        rankwood.tune(FIT, *sets, **search, resume="auto")
 
 
 def test_the_chosen_parameters_replace_those_given(sets):
@@ -77,8 +102,8 @@ def test_the_program_finds_the_same(program, tmp_path):
         ({"trials": 0}, "trials is 0"),
         ({"time": 0}, "time is 0"),
         ({"time": "50"}, "time is '50'"),
-        ({"trials": 2, "folds": 1}, "folds is 1"),
-        ({"trials": 2, "folds": 61}, "folds is 61, but the data has 60 queries"),
+        ({"trials": 2, "n_folds": 1}, "n_folds is 1"),
+        ({"trials": 2, "n_folds": 61}, "folds is 61, but the data has 60 queries"),
         ({"trials": 2, "space": {"leafs": (1, 2)}}, "unknown parameter 'leafs'; the nearest is 'leaves'"),
         ({"trials": 2, "space": {"leaves": (4, 4)}}, "the range of 'leaves' is empty: 4 to 4"),
         ({"trials": 2, "space": {"leaves": 4}}, "expected a tuple"),
@@ -109,7 +134,7 @@ def test_the_parameters_are_only_those_of_the_caller():
     X, y, qid = rankwood.synth("letor", 60, seed=1)
     X[:, 2] = X[:, 2] // 0.25
     data = Dataset(X, y, qid=qid, categorical_features=[2])
-    tuned = rankwood.tune(FIT, data, folds=3, trials=2, space=SPACE)
+    tuned = rankwood.tune(FIT, data, n_folds=3, trials=2, space=SPACE)
     assert set(tuned.params) <= {*FIT, *SPACE, "seed"}
     assert rankwood.train(tuned.params, data).to_bytes() == tuned.model.to_bytes()
 
@@ -117,8 +142,8 @@ def test_the_parameters_are_only_those_of_the_caller():
 def test_wrong_sets(sets):
     with pytest.raises(rankwood.DataError, match="the validation set is the training set"):
         rankwood.tune(FIT, sets[0], sets[0], trials=2)
-    with pytest.raises(rankwood.ParameterError, match="both valid and folds"):
-        rankwood.tune(FIT, *sets, folds=3, trials=2)
+    with pytest.raises(rankwood.ParameterError, match="both valid and n_folds"):
+        rankwood.tune(FIT, *sets, n_folds=3, trials=2)
     with pytest.raises(rankwood.ParameterTypeError, match="space is a list"):
         rankwood.tune(FIT, *sets, trials=2, space=[])
     with pytest.raises(rankwood.ParameterError, match="metric is a function"):

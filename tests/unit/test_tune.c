@@ -491,6 +491,136 @@ Test(tune, ends_at_a_rung_after_its_time)
     rw_free(again);
 }
 
+/* ------------------------------------------------------------------ checkpoints */
+
+static struct rw_checkpoints checkpoints = {.path = "search"};
+
+/* Searches up to the report of this trial, and leaves a checkpoint. */
+static void interrupt_at(const struct rw_dataset *by, int trial)
+{
+    how.on_trial = end_at;
+    how.user = &trial;
+    how.checkpoints = &checkpoints;
+    checkpoints.resume = NULL;
+    struct rw_tuned *ended = tuned_by(by);
+    cr_assert(ended->is_interrupted);
+    rw_free(ended);
+    how.on_trial = NULL;
+    checkpoints.resume = "search";
+}
+
+/* A search that was interrupted in any rung has the result and the checkpoint of a whole one. */
+Test(tune, resumes_from_its_checkpoint)
+{
+    for (int folds = 0; folds <= N_FOLDS; folds += N_FOLDS) {
+        const struct rw_dataset *by = folds ? NULL : valid;
+        char *whole, *resumed;
+        size_t n_bytes;
+        how = (struct rw_tune_options){.n_trials = N_TRIALS, .space = SPACE, .n_folds = folds};
+        how.checkpoints = &checkpoints;
+        checkpoints.resume = NULL;
+        struct rw_tuned *all = tuned_by(by);
+        whole = scratch_read("search", &n_bytes);
+        for (int trial = 1; trial < N_TRIALS; trial += 4) {
+            interrupt_at(by, trial);
+            struct rw_tuned *rest = tuned_by(by);
+            expect_same(all, rest);
+            resumed = scratch_read("search", &n_bytes);
+            cr_assert_str_eq(whole, resumed);
+            free(resumed);
+            rw_free(rest);
+        }
+        free(whole);
+        rw_free(all);
+    }
+}
+
+/* The trials of the last bracket have other rungs if the bracket becomes longer. */
+Test(tune, resumes_with_more_trials)
+{
+    struct rw_tuned *all = tuned_by(valid);
+    how.n_trials = 12;
+    how.checkpoints = &checkpoints;
+    checkpoints.resume = "search";
+    checkpoints.or_start = 1;
+    rw_free(tuned_by(valid));
+    how.n_trials = N_TRIALS;
+    set(params, "threads", "2");
+    struct rw_tuned *more = tuned_by(valid);
+    expect_same(all, more);
+    rw_free(all);
+    rw_free(more);
+}
+
+/* Replaces the first `old` after a text of the checkpoint, and corrects its checksum. */
+static void edit(const char *after, const char *old, const char *new)
+{
+    size_t n_bytes;
+    char *text = scratch_read("search", &n_bytes), *at = strstr(strstr(text, after), old);
+    char sum[32];
+    cr_assert(at && strlen(old) == strlen(new));
+    memcpy(at, new, strlen(new));
+    at = strstr(text, "checksum ");
+    snprintf(sum, sizeof(sum), "checksum %08x\n", rw_checksum(0, text, (size_t)(at - text)));
+    memcpy(at, sum, strlen(sum));
+    scratch_text("search", text);
+    free(text);
+}
+
+/* Results of the checkpoint are used, not trained again. */
+Test(tune, takes_the_results_of_its_checkpoint)
+{
+    interrupt_at(valid, 9);
+    edit("trial 0 rung 2", " mean 0.", " mean 9.");
+    struct rw_tuned *tuned = tuned_by(valid);
+    cr_assert_gt(tuned->trials[0].mean, 9);
+    rw_free(tuned);
+}
+
+Test(tune, refuses_a_checkpoint_of_another_search)
+{
+    static const struct {
+        const char *old, *new;
+        int status;
+        const char *message;
+    } wrong[] = {
+        {"rounds=60", "rounds=61", RW_ERR_ARGUMENT,
+         "cannot resume from 'search': that search had 'folds 0 space "},
+        {"folds 0", "folds 5", RW_ERR_ARGUMENT, "that search had 'folds 5 space "},
+        {"program 0", "program 9", RW_ERR_FORMAT, "search:2: checkpoint written by rankwood 9"},
+        {"alive 111 rounds", "alive 111 roundz", RW_ERR_FORMAT, "expected 'rounds'"},
+        {"rankwood tuning 1", "rankwood tuning 2", RW_ERR_FORMAT, "search:1:17: expected 1"},
+    };
+    struct rw_tuned *tuned;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        interrupt_at(valid, 1);
+        edit("", wrong[i].old, wrong[i].new);
+        cr_assert_eq(rw_tune(scratch_ctx, params, train, valid, &how, &tuned), wrong[i].status);
+        cr_assert(strstr(rw_last_error(scratch_ctx), wrong[i].message), "%s",
+                  rw_last_error(scratch_ctx));
+    }
+    interrupt_at(valid, 1);
+    how.space = "leaves 3 8";
+    cr_assert_eq(rw_tune(scratch_ctx, params, train, valid, &how, &tuned), RW_ERR_ARGUMENT);
+    cr_assert(strstr(rw_last_error(scratch_ctx), "this one has 'folds 0 space "));
+    how.space = SPACE;
+    for (int k = 0; k < 3; k++) {
+        float *one = k == 0   ? &train->label[7]
+                     : k == 1 ? &valid->label[7]
+                              : &train->column[2].value[5];
+        const float was = *one;
+        *one += 1;
+        cr_assert_eq(rw_tune(scratch_ctx, params, train, valid, &how, &tuned), RW_ERR_DATA);
+        cr_assert(strstr(rw_last_error(scratch_ctx), "the data has changed"));
+        *one = was;
+    }
+    checkpoints.path = NULL;
+    rw_free(tuned_by(valid));
+    cr_assert_eq(truncate("search", 300), 0);
+    cr_assert_eq(rw_tune(scratch_ctx, params, train, valid, &how, &tuned), RW_ERR_FORMAT);
+    cr_assert(strstr(rw_last_error(scratch_ctx), "truncated or damaged"));
+}
+
 /* ------------------------------------------------------------------ draws and spaces */
 
 Test(tune, draws_within_the_space)

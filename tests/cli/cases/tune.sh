@@ -17,6 +17,19 @@ say 'trained again' cmp model.1 again
 "$RANKWOOD" tune train.txt --folds 3 $fit --trials 4 --quiet -o folded --params-out params >/dev/null
 "$RANKWOOD" train train.txt --config params --quiet -o again
 say 'trained again after folds' cmp folded again
+# A search that was killed continues from its checkpoint.
+: >talk
+"$RANKWOOD" tune train.txt --valid valid.txt $fit --trials 1000000 --checkpoint kept -o resumed 2>talk >/dev/null &
+until_said '^trial 10:'
+kill -9 $!
+{ wait $!; } 2>/dev/null
+for n in 1 2; do
+    "$RANKWOOD" tune train.txt --valid valid.txt $fit --trials 12 --checkpoint kept --resume auto -o resumed 2>talk >table.$n
+    grep resumes talk
+    say 'the same table after a kill' cmp table.1 table.$n
+    say 'the same model after a kill' cmp model.1 resumed
+done
+"$RANKWOOD" tune train.txt --valid valid.txt.gz $fit --trials 12 --quiet | cmp - table.1 && echo 'the same table'
 # A space of one's own, and parameters that are given.
 cat >space <<'END'
 # few
@@ -69,6 +82,13 @@ try tune train.txt --valid valid.txt --trials 3 --space wrong
 try tune train.txt --valid valid.txt --trials 3 --space space --leaves 5
 try tune train.txt --valid valid.txt --trials 3 --space nothing
 try tune train.txt --valid valid.txt --trials 3 -o train.txt
+try tune train.txt --valid valid.txt --trials 3 --resume auto
+try tune train.txt --valid valid.txt --trials 3 --resume nothing
+try tune train.txt --valid valid.txt --trials 3 --resume train.txt
+try tune train.txt --valid valid.txt --trials 3 --checkpoint -
+try tune train.txt --valid valid.txt --trials 3 $fit --l2 5 --resume kept
+try tune valid.txt --valid train.txt --trials 3 $fit --resume kept
+"$RANKWOOD" tune train.txt --valid valid.txt --trials 1 --rounds 2 --checkpoint kept --quiet 2>&1 >/dev/null
 try tune train.txt --valid valid.txt --trials 3 --min-docs 100000 -o no --params-out no.params
 try tune train.txt --valid valid.txt --trials 3 --decay 0.5 --leaves 5 --rate 0.1 --min-docs 5 --l2 3 --objective lambdarank \
     --truncation 7 --sample-queries 0.5 --sample-features 0.5 --split mart
