@@ -432,6 +432,10 @@ static int made_of_models(struct rw_ctx *ctx)
     DO(make_params(ctx, (const char *const[]){"early-stop", "0", NULL}, &params));
     DO(rw_cross_validate(ctx, params, train, 2, &cv));
     add(cv->scores, sizeof(double) * N_DOCS);
+    rw_free(cv);
+    cv = NULL;
+    DO(rw_cross_validate_shared(ctx, params, train, 2, &cv));
+    add(cv->scores, sizeof(double) * N_DOCS);
     DO(rw_binned_read(ctx, params, NULL, (const char *const[]){path_of("fixed.rwb", path)}, 1,
                       &set));
     DO(rw_select(ctx, params, set, valid, &options, &selected));

@@ -114,7 +114,11 @@ static void cross_validate(struct machine *m)
         return;
     snprintf(rounds, sizeof(rounds), "%u", 1 + below(m, ROUNDS));
     fuzz_check(rw_params_set(m->ctx, m->params, "rounds", rounds) == RW_OK);
-    made(m, rw_cross_validate(m->ctx, m->params, set, is_odd(m) ? -1 : (int)below(m, 5), &cv), &cv);
+    const int n = is_odd(m) ? -1 : (int)below(m, 5), shares_bins = n == 4;
+    made(m,
+         (shares_bins ? rw_cross_validate_shared : rw_cross_validate)(m->ctx, m->params, set, n,
+                                                                      &cv),
+         &cv);
     rw_free(cv);
 }
 

@@ -122,6 +122,47 @@ Test(bins, codes_follow_values)
     }
 }
 
+/* Selected queries keep their codes, in dense and sparse features, and features change between both
+ * forms. */
+Test(bins, selected_queries_keep_their_codes)
+{
+    enum { N_DOCS = 600, N_QUERIES = 60 };
+    struct rw_ctx *ctx;
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    struct rw_dataset *dataset = make(ctx, 5, N_DOCS);
+    uint32_t offset[N_QUERIES + 1], row[N_DOCS];
+    uint8_t keep[N_QUERIES];
+    struct rw_dataset divided = *dataset; /* borrows all */
+    struct rw_bins *all, *some;
+    int n_sparse = 0;
+    for (uint32_t q = 0; q <= N_QUERIES; q++)
+        offset[q] = q * (N_DOCS / N_QUERIES);
+    divided.query_offset = offset;
+    divided.n_queries = N_QUERIES;
+    const struct rw_cut_rule rule = {.bins = 16, .min_docs = 1};
+    cr_assert_eq(rw_bins_make_training(ctx, dataset, &rule, &all), RW_OK);
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        uint32_t n = 0;
+        for (uint32_t q = 0; q < N_QUERIES; q++) {
+            keep[q] = fixture_unit(seed, q) < (double)(seed + 1) / 50;
+            for (uint32_t doc = offset[q]; keep[q] && doc < offset[q + 1]; doc++)
+                row[n++] = doc;
+        }
+        cr_assert_eq(rw_bins_select(ctx, all, &divided, keep, &some), RW_OK);
+        cr_assert_eq(some->n_docs, n);
+        for (uint32_t f = 0; f < all->cuts->n_features; f++) {
+            n_sparse += some->codes[f].row != NULL;
+            for (uint32_t i = 0; i < n; i++)
+                cr_assert_eq(rw_bins_code(some, f, i), rw_bins_code(all, f, row[i]));
+        }
+        rw_bins_free(some);
+    }
+    cr_expect_gt(n_sparse, 50);
+    rw_bins_free(all);
+    rw_dataset_free(dataset);
+    rw_ctx_free(ctx);
+}
+
 Test(bins, bits_of_codes)
 {
     cr_assert_eq(rw_code_bits(2), 4);
