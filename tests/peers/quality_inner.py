@@ -2,11 +2,11 @@
 """Compares parameters on splits inside the training parts of the real sets, for choosing Rankwood's defaults.
 
 For every task of quality_sets.py, each query of the training part goes to one of three parts by a checksum of its id:
-60 % train, 20 % stop, 20 % measure. The stop and measure parts of the task are not read. Each of the --splits deals
-the queries again. Printed for each of the --params: the difference of NDCG@10 (queries without a relevant document
-left out) from the first --params, averaged over the tasks of a set, the splits and the seeds, then over the sets; its
-standard error over seeds and splits; and the sets' own differences. Then, for each set, which of the --params is best
-in the mean of the other sets.
+60 % train, 20 % stop, 20 % measure. With early-stop-rule=folds, the stop part trains, too. The stop and measure parts
+of the task are not read. Each of the --splits deals the queries again. Printed for each of the --params: the
+difference of NDCG@10 (queries without a relevant document left out) from the first --params, averaged over the tasks
+of a set, the splits and the seeds, then over the sets; its standard error over seeds and splits; and the sets' own
+differences. Then, for each set, which of the --params is best in the mean of the other sets.
 
     python3 tests/peers/quality_inner.py --rankwood PROGRAM --seeds 4-9 --params '' --params 'sample-features=1'
 
@@ -43,7 +43,8 @@ def split(name, paths, folder):
 
 def measure(program, files, params, seed, model):
     options = [f"--{p.replace('_', '-')}" for p in params.split()]
-    train = [program, "train", files[0], "--valid", files[1], "--seed", str(seed), "--threads", "1", "--device", "cpu"]
+    stop = [] if "early-stop-rule=folds" in params else ["--valid"]
+    train = [program, "train", files[0], *stop, files[1], "--seed", str(seed), "--threads", "1", "--device", "cpu"]
     subprocess.run([*train, "--quiet", "-o", model, *options], check=True)
     evaluate = [program, "eval", "--model", model, files[2], "--metric", "ndcg@10", "--json", "--quiet"]
     out = subprocess.run(evaluate, check=True, capture_output=True, text=True).stdout
