@@ -154,6 +154,10 @@ int rw_share_poll(struct rw_share *share, uint64_t n_done);
 /* Takes the next items, [*begin, *end), at least one. Returns 0 when all items are taken, or if
  * an interruption ends the loop. */
 int rw_share_next(struct rw_share *share, uint64_t *begin, uint64_t *end);
+/* Runs the statement after it for each item that this thread takes. i: the item, a uint64_t. */
+#define RW_SHARE_EACH(share, i)                                      \
+    for (uint64_t i, i##_end; rw_share_next((share), &i, &i##_end);) \
+        for (; i < i##_end; i++)
 /* Lock and unlock the loop's mutex, for merging results. */
 void rw_share_lock(struct rw_share *share);
 void rw_share_unlock(struct rw_share *share);

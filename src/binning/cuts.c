@@ -30,15 +30,12 @@ static int sample_queries(void *user, struct rw_share *share)
 {
     const struct sample_job *job = user;
     const struct rw_dataset *dataset = job->dataset;
-    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
-        for (; q < end; q++) {
-            const char *id = dataset->query_id.text + dataset->query_id.offset[q];
-            const uint32_t key = (uint32_t)crc32(0, (const Bytef *)id, (uInt)strlen(id));
-            const uint32_t first = dataset->query_offset[q];
-            for (uint32_t doc = first; doc < dataset->query_offset[q + 1]; doc++)
-                job->in[doc] =
-                    rw_random(key, doc - first, 0, RW_STREAM_CUT_SAMPLE) < job->threshold;
-        }
+    RW_SHARE_EACH(share, q) {
+        const char *id = dataset->query_id.text + dataset->query_id.offset[q];
+        const uint32_t key = (uint32_t)crc32(0, (const Bytef *)id, (uInt)strlen(id));
+        const uint32_t first = dataset->query_offset[q];
+        for (uint32_t doc = first; doc < dataset->query_offset[q + 1]; doc++)
+            job->in[doc] = rw_random(key, doc - first, 0, RW_STREAM_CUT_SAMPLE) < job->threshold;
     }
     return RW_OK;
 }

@@ -51,13 +51,11 @@ struct resample_job {
 static int resample_some(void *user, struct rw_share *share)
 {
     const struct resample_job *job = user;
-    for (uint64_t s, end; rw_share_next(share, &s, &end);) {
-        for (; s < end; s++) {
-            const struct sums sums = resample(job->pairs, job->seed, (uint32_t)s);
-            job->differences[s] = sums.weight > 0.0 ? mean_of(job->pairs, sums.b, sums.weight) -
-                                                          mean_of(job->pairs, sums.a, sums.weight)
-                                                    : (double)NAN;
-        }
+    RW_SHARE_EACH(share, s) {
+        const struct sums sums = resample(job->pairs, job->seed, (uint32_t)s);
+        job->differences[s] = sums.weight > 0.0 ? mean_of(job->pairs, sums.b, sums.weight) -
+                                                      mean_of(job->pairs, sums.a, sums.weight)
+                                                : (double)NAN;
     }
     return RW_OK;
 }
@@ -154,11 +152,9 @@ static int count_hits(void *user, struct rw_share *share)
 {
     struct signs_job *job = user;
     uint64_t hits = 0;
-    for (uint64_t r, end; rw_share_next(share, &r, &end);) {
-        for (; r < end; r++)
-            hits += (uint64_t)at_least(random_sum(job->whole, job->n, job->seed, (uint32_t)r),
-                                       job->found);
-    }
+    RW_SHARE_EACH(share, r)
+        hits +=
+            (uint64_t)at_least(random_sum(job->whole, job->n, job->seed, (uint32_t)r), job->found);
     rw_share_add(share, &job->hits, hits);
     return RW_OK;
 }

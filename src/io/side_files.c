@@ -574,11 +574,9 @@ static int by_document(const void *a, const void *b)
 static int sort_queries(void *user, struct rw_share *share)
 {
     const struct reading *reading = user;
-    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
-        for (; q < end; q++) {
-            const size_t begin = reading->query_begin[q], n = reading->query_begin[q + 1] - begin;
-            RW_SORT(reading->record + begin, n, by_document);
-        }
+    RW_SHARE_EACH(share, q) {
+        const size_t begin = reading->query_begin[q], n = reading->query_begin[q + 1] - begin;
+        RW_SORT(reading->record + begin, n, by_document);
     }
     return RW_OK;
 }

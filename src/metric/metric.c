@@ -348,13 +348,11 @@ static int prepare_weights(struct rw_ctx *ctx, struct rw_judgments *judgments,
 static int sort_ideals(void *user, struct rw_share *share)
 {
     const struct rw_judgments *judgments = user;
-    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
-        for (; q < end; q++) {
-            const uint32_t begin = judgments->query_offset[q];
-            const uint32_t n = judgments->query_offset[q + 1] - begin;
-            memcpy(judgments->ideal + begin, judgments->gain + begin, n * sizeof(*judgments->gain));
-            rw_sort_falling(judgments->ideal + begin, n);
-        }
+    RW_SHARE_EACH(share, q) {
+        const uint32_t begin = judgments->query_offset[q];
+        const uint32_t n = judgments->query_offset[q + 1] - begin;
+        memcpy(judgments->ideal + begin, judgments->gain + begin, n * sizeof(*judgments->gain));
+        rw_sort_falling(judgments->ideal + begin, n);
     }
     return RW_OK;
 }
@@ -608,10 +606,8 @@ static int measure_queries(void *user, struct rw_share *share)
 {
     const struct measure_job *job = user;
     double *room = job->room + (size_t)share->thread * room_of(job->judgments->longest);
-    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
-        for (; q < end; q++)
-            job->values[q] = measure_query(job, (uint32_t)q, room);
-    }
+    RW_SHARE_EACH(share, q)
+        job->values[q] = measure_query(job, (uint32_t)q, room);
     return RW_OK;
 }
 
@@ -936,11 +932,9 @@ static int ideals_of_queries(void *user, struct rw_share *share)
 {
     const struct ideal_job *job = user;
     const uint32_t *offset = job->query_offset;
-    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
-        for (; q < end; q++)
-            job->ideal[q] = rw_ideal_dcg(job->gains + offset[q], offset[q + 1] - offset[q],
-                                         job->truncation, job->discounts, job->sorted + offset[q]);
-    }
+    RW_SHARE_EACH(share, q)
+        job->ideal[q] = rw_ideal_dcg(job->gains + offset[q], offset[q + 1] - offset[q],
+                                     job->truncation, job->discounts, job->sorted + offset[q]);
     return RW_OK;
 }
 

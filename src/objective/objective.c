@@ -378,16 +378,14 @@ static void run_labels(const struct rw_gradients *g, uint32_t q, struct rw_share
 static int run_queries(void *user, struct rw_share *share)
 {
     const struct rw_gradients *g = user;
-    for (uint64_t q, end; rw_share_next(share, &q, &end);) {
-        for (; q < end; q++) {
-            if (g->engine.keep && !g->engine.keep[q])
-                continue;
-            const struct rw_objective_query query = query_by(g, (uint32_t)q, share, 0);
-            if (g->rule.n_labels)
-                run_labels(g, (uint32_t)q, share);
-            else
-                g->objective->query(&g->rule, &query);
-        }
+    RW_SHARE_EACH(share, q) {
+        if (g->engine.keep && !g->engine.keep[q])
+            continue;
+        const struct rw_objective_query query = query_by(g, (uint32_t)q, share, 0);
+        if (g->rule.n_labels)
+            run_labels(g, (uint32_t)q, share);
+        else
+            g->objective->query(&g->rule, &query);
     }
     return RW_OK;
 }

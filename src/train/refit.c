@@ -443,16 +443,13 @@ static int sum_docs(void *user, struct rw_share *share)
     const struct sum_job *job = user;
     const struct rw_user_gradients *made = job->made;
     struct rw_sum *sum = job->refit->sum + (size_t)share->thread * job->refit->most_leaves;
-    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
-        for (; doc < end; doc++) {
-            const int64_t lambda = made->lambda
-                                       ? made->lambda[doc]
-                                       : rw_round_int64(made->gradient[doc] * job->lambda_scale);
-            const int64_t hess = made->lambda
-                                     ? made->hess[doc]
-                                     : rw_round_int64(made->hessian[doc] * job->hess_scale);
-            rw_sum_add(&sum[job->refit->leaf[doc]], lambda, hess);
-        }
+    RW_SHARE_EACH(share, doc) {
+        const int64_t lambda = made->lambda
+                                   ? made->lambda[doc]
+                                   : rw_round_int64(made->gradient[doc] * job->lambda_scale);
+        const int64_t hess =
+            made->lambda ? made->hess[doc] : rw_round_int64(made->hessian[doc] * job->hess_scale);
+        rw_sum_add(&sum[job->refit->leaf[doc]], lambda, hess);
     }
     return RW_OK;
 }

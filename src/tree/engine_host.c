@@ -345,20 +345,18 @@ static int draw_some_docs(void *user, struct rw_share *share)
     struct drawn own = none_drawn;
     struct rw_philox four = {{0, 0, 0, 0}}; /* random numbers of documents 4 drawn to 4 drawn + 3 */
     uint64_t drawn = UINT64_MAX;
-    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
-        for (; doc < end; doc++) {
-            const uint64_t number =
-                host->base.first_doc + doc; /* number among all workers' documents */
-            if (!host->sampled[doc])
-                continue;
-            if (number / 4 != drawn) {
-                drawn = number / 4;
-                four = rw_random4(rules->seed, drawn, host->tree, RW_STREAM_SAMPLE_DOC);
-            }
-            const uint32_t random = four.word[number % 4];
-            host->sampled[doc] = random < rules->doc_threshold;
-            add_drawn(&own, host->sampled[doc], (uint32_t)doc, random);
+    RW_SHARE_EACH(share, doc) {
+        const uint64_t number =
+            host->base.first_doc + doc; /* number among all workers' documents */
+        if (!host->sampled[doc])
+            continue;
+        if (number / 4 != drawn) {
+            drawn = number / 4;
+            four = rw_random4(rules->seed, drawn, host->tree, RW_STREAM_SAMPLE_DOC);
         }
+        const uint32_t random = four.word[number % 4];
+        host->sampled[doc] = random < rules->doc_threshold;
+        add_drawn(&own, host->sampled[doc], (uint32_t)doc, random);
     }
     rw_share_lock(share);
     add_drawn(&job->drawn, own.n_kept, own.lowest, own.lowest_random);
@@ -433,13 +431,11 @@ static int find_largest(void *user, struct rw_share *share)
     struct magnitude_job *job = user;
     const struct rw_host *host = job->host;
     double own[2] = {0.0, 0.0};
-    for (uint64_t i, end; rw_share_next(share, &i, &end);) {
-        for (; i < end; i++) {
-            const double g = fabs(weighed(host, host->gradient, i));
-            const double h = fabs(weighed(host, host->hessian, i));
-            own[0] = host->sampled[i] && g > own[0] ? g : own[0];
-            own[1] = host->sampled[i] && h > own[1] ? h : own[1];
-        }
+    RW_SHARE_EACH(share, i) {
+        const double g = fabs(weighed(host, host->gradient, i));
+        const double h = fabs(weighed(host, host->hessian, i));
+        own[0] = host->sampled[i] && g > own[0] ? g : own[0];
+        own[1] = host->sampled[i] && h > own[1] ? h : own[1];
     }
     rw_share_lock(share);
     for (int k = 0; k < 2; k++)

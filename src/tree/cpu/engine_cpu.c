@@ -598,15 +598,13 @@ static int make_words(void *user, struct rw_share *share)
     const struct rw_host *host = &cpu->host;
     const struct rw_cpu_words words = cpu->words;
     uint64_t n_idle = 0;
-    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
-        for (; doc < end; doc++) {
-            cpu->word[doc] = RW_CPU_IDLE;
-            if (!host->sampled[doc])
-                continue;
-            cpu->word[doc] = words.newton ? rw_joint_of(host->lambda_q[doc], host->hess_q[doc])
-                                          : host->lambda_q[doc] * (int64_t)4294967296 + 1;
-            n_idle += cpu->word[doc] == RW_CPU_IDLE;
-        }
+    RW_SHARE_EACH(share, doc) {
+        cpu->word[doc] = RW_CPU_IDLE;
+        if (!host->sampled[doc])
+            continue;
+        cpu->word[doc] = words.newton ? rw_joint_of(host->lambda_q[doc], host->hess_q[doc])
+                                      : host->lambda_q[doc] * (int64_t)4294967296 + 1;
+        n_idle += cpu->word[doc] == RW_CPU_IDLE;
     }
     rw_share_add(share, &job->n_idle, n_idle);
     return RW_OK;
@@ -751,14 +749,11 @@ static int add_walked(void *job, struct rw_share *share)
     const struct rw_host *host = &a->cpu->host;
     const struct rw_coded_node *nodes = a->cpu->node;
     const struct rw_bins *bins = host->set[a->set].bins;
-    for (uint64_t doc, end; rw_share_next(share, &doc, &end);) {
-        for (; doc < end; doc++) {
-            if (a->leaf_slot && host->sampled[doc])
-                continue;
-            const int32_t leaf =
-                a->tree->n_leaves == 1 ? 0 : rw_coded_leaf(nodes, bins, (uint32_t)doc);
-            a->score[doc] += (double)a->tree->leaf[leaf];
-        }
+    RW_SHARE_EACH(share, doc) {
+        if (a->leaf_slot && host->sampled[doc])
+            continue;
+        const int32_t leaf = a->tree->n_leaves == 1 ? 0 : rw_coded_leaf(nodes, bins, (uint32_t)doc);
+        a->score[doc] += (double)a->tree->leaf[leaf];
     }
     return RW_OK;
 }

@@ -264,10 +264,8 @@ static int search_some(void *user, struct rw_share *share)
 {
     struct rw_cpu *cpu = user;
     const uint64_t n_parts = (uint64_t)cpu->workers->n_parts;
-    for (uint64_t k, end; rw_share_next(share, &k, &end);) {
-        for (; k < end; k++)
-            search_part(cpu, share, (int)(k / n_parts), k % n_parts);
-    }
+    RW_SHARE_EACH(share, k)
+        search_part(cpu, share, (int)(k / n_parts), k % n_parts);
     return RW_OK;
 }
 

@@ -127,16 +127,14 @@ static int search_some(void *job, struct rw_share *share)
     const uint64_t first = workers ? workers->first[rw_worker(host->base.ctx)] : 0;
     struct rw_split best = {.column = -1};
     struct candidates candidates;
-    for (uint64_t k, end; rw_share_next(share, &k, &end);) {
-        for (; k < end; k++) {
-            const uint32_t f = (uint32_t)(first + k);
-            if (!host->feature_sampled[f] || !rw_host_allows(host, level->nodes.slots[0], f))
-                continue;
-            if (rw_cuts_by_category(host->base.cuts, f))
-                rw_host_level_sets(&level->nodes, f, &best);
-            else
-                search_feature(level, f, &candidates, &best);
-        }
+    RW_SHARE_EACH(share, k) {
+        const uint32_t f = (uint32_t)(first + k);
+        if (!host->feature_sampled[f] || !rw_host_allows(host, level->nodes.slots[0], f))
+            continue;
+        if (rw_cuts_by_category(host->base.cuts, f))
+            rw_host_level_sets(&level->nodes, f, &best);
+        else
+            search_feature(level, f, &candidates, &best);
     }
     rw_share_lock(share);
     if (rw_split_is_better(&best, &level->best))
