@@ -6,12 +6,9 @@
  * that bin boundaries can be those of the whole set. */
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/rng.h"
-#include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
-#include "params/params.h"
 #include "train/train.h"
 
 /* ---- folds ---- */

@@ -3,11 +3,7 @@
  * struct rw_lanes), and has the public functions of scorers of rows. */
 #include "model/scorer.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "dataset/dataset.h"
 
 /* ---- the flat form ---- */
 

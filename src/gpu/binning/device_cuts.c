@@ -1,8 +1,6 @@
 /* Sends the columns of a data set to the device, and runs the kernels of device_cuts.cu on them. */
 #include "gpu/binning/device_cuts.h"
 
-#include <string.h>
-
 #include "gpu/device/cu_check.h"
 
 /* SLOTS: columns or features that are sent and processed at the same time. BATCH: columns whose

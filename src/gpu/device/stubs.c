@@ -1,8 +1,6 @@
 /* Replaces the functions of the CUDA files that other files call, in builds without CUDA. So the
  * callers need no #if. */
-#include <stdio.h>
 
-#include "base/ctx.h"
 #include "gpu/device/device.h"
 #include "model/scorer.h"
 #include "tree/engine.h"

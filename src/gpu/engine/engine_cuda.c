@@ -3,8 +3,6 @@
  * measures scores, and caches codes for the next training. */
 #include "gpu/engine/engine_cuda.h"
 
-#include <string.h>
-
 #include "base/rng.h"
 
 /* ---- sending small data to the device, and reading answers ---- */

@@ -8,7 +8,6 @@
  * engine, and so are those that are not in the cache, because it is missing or has other codes.
  * Host-resident codes are not shared: each engine has its own. */
 #include <pthread.h>
-#include <string.h>
 
 #include "gpu/engine/engine_cuda.h"
 

@@ -10,10 +10,6 @@
  * splits, chunk by chunk. */
 #include "gpu/engine/engine_cuda.h"
 
-#include <string.h>
-
-#include "base/machine.h"
-
 enum { PIECE_DOCS = 65536 };
 
 static uint32_t code_bytes(const struct rw_cuda *cuda, uint32_t feature)

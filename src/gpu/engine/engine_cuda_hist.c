@@ -3,8 +3,6 @@
  * them, their memory, and the combination of samples, root sums, partitions and histograms. */
 #include "gpu/engine/engine_cuda.h"
 
-#include <string.h>
-
 /* ---- the choice of a method ---- */
 
 /* Returns a group's histogram call for nodes at positions of the list, with results from buffer 0

@@ -4,8 +4,6 @@
  * searches the features that it owns. */
 #include "gpu/engine/engine_cuda.h"
 
-#include <string.h>
-
 int rw_cuda_level_allocate(struct rw_cuda *cuda)
 {
     struct rw_cuda_level *level = &cuda->level;

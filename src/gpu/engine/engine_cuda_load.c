@@ -4,10 +4,6 @@
  * decides where the codes are stored, and estimates the time of a tree. */
 #include "gpu/engine/engine_cuda.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "gpu/binning/device_cuts.h"
 
 /* ---- groups ---- */

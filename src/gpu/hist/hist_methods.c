@@ -1,8 +1,6 @@
 /* Implements hist.h, except the methods and kernels: the table of methods, the checks of calls, the
  * timing and choice of methods, the layout of codes, and the resources for codes in host memory
  * (struct rw_hist_far). */
-#include <stdio.h>
-#include <string.h>
 
 #include "gpu/device/cu_check.h"
 #include "gpu/device/tuning.h"

@@ -2,8 +2,6 @@
  * tables of the ranking (struct rw_cuda_rank). */
 #include "gpu/metric/metric_cuda.h"
 
-#include <string.h>
-
 #include "gpu/device/cu_check.h"
 
 struct rw_cuda_metrics {

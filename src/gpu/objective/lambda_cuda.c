@@ -3,9 +3,6 @@
  * defines upper documents, spread queries, jobs and tiles. */
 #include "gpu/objective/lambda_cuda.h"
 
-#include <string.h>
-
-#include "comm/comm.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/objective/lambda_bounded.h"
 

@@ -2,9 +2,7 @@
  * a pipe, so that one chunk is copied while the kernel of another runs. The model's trees stay on
  * the device. The scores are read from the device once, after all chunks. cu_predict.h explains
  * slots, tiles and sets. */
-#include <string.h>
 
-#include "dataset/dataset.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/predict/cu_predict.h"
 #include "gpu/device/device.h"

@@ -1,6 +1,5 @@
 /* Divides trees into batches, and shared memory between values and trees (cu_predict.h). It runs on
  * the host only, so that tests need no GPU. */
-#include <string.h>
 
 #include "gpu/predict/cu_predict.h"
 #include "model/scorer.h"
