@@ -173,6 +173,14 @@ def commands() -> list[Command]:
             f" {ONE} -o out --params-out made",
             ("out", "made"),
         ),
+        Command(
+            "tune, checkpoints",
+            f"tune {train} --folds 2 --rounds 4 --leaves 3 --min-docs 2 --early-stop 2 --trials 4 {ONE}"
+            " --checkpoint ck --resume auto -o out",
+            ("out",),
+            ("ck",),
+            again=True,
+        ),
         Command("prune", f"prune {d}model {valid} --loss 0.1 {ONE} -o out", out),
         Command("synth", "synth --shape letor --queries 3 --seed 1 -o out", out),
         Command("synth, gzip", "synth --shape letor --queries 3 --seed 1 -o out.gz", ("out.gz",)),
