@@ -52,7 +52,8 @@ struct curve {
 
     struct rw_ctx *ctx; /* borrowed */
     const struct part *part;
-    int round; /* its rounds so far */
+    const uint8_t *is_alive; /* [N_SUBSETS] of the trial; the others do not matter; borrowed */
+    int round;               /* rounds of the training so far */
     int status;
 };
 
@@ -183,12 +184,13 @@ static int best_round(const struct curve *c, int subset, int limit, int *is_over
     return best + 1;
 }
 
+/* Returns 1 if later rounds cannot change the best one of any subset. */
 static int is_over_for_all(const struct curve *c)
 {
     int is_over = 1, one;
     for (int s = 0; s < N_SUBSETS; s++) {
         best_round(c, s, c->length, &one);
-        is_over &= one;
+        is_over &= one || !c->is_alive[s];
     }
     return is_over;
 }
@@ -273,25 +275,14 @@ static int rounds_of(const struct tuning *t, const struct trial *trial, int rung
     return (int)(rounds < least ? least : rounds > most ? most : rounds);
 }
 
-/* Returns the rounds to begin a whole training with. With several parts it continues from there,
+/* Trains a trial for the rounds of a rung. With several parts, a whole training continues in steps
  * until it is over for all parts together. */
-static int first_length(const struct tuning *t, const struct trial *trial)
-{
-    const int most = trial->used->rounds, patience = t->params->early_stop;
-    double length = 2.0 * patience;
-    if (t->n_parts == 1 || patience == 0)
-        return most;
-    for (int s = 0; s < N_SUBSETS && trial != t->made->trial[0]; s++) {
-        const double needed = rounds_of(t, trial, N_RUNGS - 2, s) + patience;
-        length = needed > length ? needed : length;
-    }
-    return length < most ? (int)length : most;
-}
-
 static int train_trial(const struct tuning *t, struct rw_ctx *ctx, struct trial *trial, int rung)
 {
     struct curve *c = &trial->curve;
     const int most = trial->used->rounds, is_last = rung == N_RUNGS - 1;
+    const int patience = t->params->early_stop;
+    const int step = t->n_parts == 1 || patience == 0 ? most : patience;
     int limit[N_SUBSETS], is_over;
     if (!c->t) {
         c->t = t;
@@ -300,18 +291,18 @@ static int train_trial(const struct tuning *t, struct rw_ctx *ctx, struct trial 
         RW_TRY(RW_NEW(ctx, c->own, t->measured->n_queries));
     }
     c->ctx = ctx;
-    c->length = is_last ? first_length(t, trial) : c->n_rounds;
+    c->is_alive = trial->is_alive;
+    c->length = c->n_rounds;
     for (int s = 0; s < N_SUBSETS; s++) {
         limit[s] = rounds_of(t, trial, rung, s);
         if (!is_last && trial->is_alive[s] && limit[s] > c->length)
             c->length = limit[s];
     }
-    c->length = c->length > c->n_rounds ? c->length : c->n_rounds;
-    RW_TRY(train_parts(c, trial));
-    while (is_last && c->length < most && c->n_rounds == c->length && !is_over_for_all(c)) {
-        c->length = c->length < most / 2 ? 2 * c->length : most;
+    do {
+        const int half = c->n_rounds / 2, next = c->n_rounds + (step > half ? step : half);
+        c->length = !is_last ? c->length : next < most ? next : most;
         RW_TRY(train_parts(c, trial));
-    }
+    } while (is_last && c->length < most && c->n_rounds == c->length && !is_over_for_all(c));
     for (int s = 0; s < N_SUBSETS; s++) {
         if (!trial->is_alive[s])
             continue;
