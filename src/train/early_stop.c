@@ -81,6 +81,7 @@ int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, double *
     RW_TRY(RW_GROW(eval->ctx, stop->value, stop->room, at + n));
     for (uint32_t q = 0; q < n; q++)
         stop->value[at + q] = (float)all[q];
+    RW_TRY(RW_GROW(eval->ctx, stop->level, stop->level_room, (size_t)stop->n_rounds + 1));
     stop->n_rounds++;
     *mean = result.mean;
     return RW_OK;
@@ -163,16 +164,13 @@ int rw_stop_rule_kept(const struct rw_eval_sets *eval, int least)
         return eval->best_round;
     const float *best = stop->value + (size_t)(eval->best_round - least) * n;
     const double sign = eval->lower_is_better ? -1.0 : 1.0;
-    int n_level = 0, kept = eval->best_round;
+    int n_level = 0;
     double noise, sum = 0.0;
-    for (int r = 0; r < stop->n_rounds; r++, sum += noise)
-        n_level += is_level(stop, best, stop->value + (size_t)r * n, sign, &noise);
-    for (int r = 0, before = 0; r < stop->n_rounds && before <= n_level / 2; r++) {
-        if (!is_level(stop, best, stop->value + (size_t)r * n, sign, &noise))
-            continue;
-        kept = least + r;
-        before++;
+    for (int r = 0; r < stop->n_rounds; r++, sum += noise) {
+        if (is_level(stop, best, stop->value + (size_t)r * n, sign, &noise))
+            stop->level[n_level++] = least + r;
     }
+    const int kept = n_level ? stop->level[n_level / 2] : eval->best_round;
     if (stop->n_rounds == 1)
         return kept;
     char why[192];
@@ -194,5 +192,6 @@ int rw_stop_rule_kept(const struct rw_eval_sets *eval, int least)
 void rw_stop_rule_release(struct rw_stopping *stop)
 {
     rw_mem_free(stop->value);
+    rw_mem_free(stop->level);
     rw_mem_free(stop->weight);
 }

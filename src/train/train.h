@@ -94,7 +94,8 @@ struct rw_stopping {
     int n_rounds;       /* from the first one that may be kept */
     uint32_t n_queries; /* queries of all workers that count */
     float *value;       /* [n_rounds][n_queries] */
-    size_t room;
+    int *level;         /* [n_rounds] scratch: rounds that are not significantly worse */
+    size_t room, level_room;
     double *weight; /* [n_queries] */
 };
 
