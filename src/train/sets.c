@@ -569,7 +569,8 @@ int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct r
     while (stops < sets->n_sets && memcmp(size[stops], size[0], sizeof(*size)) == 0)
         stops++;
     sets->valid_queries = sets->n_sets == 1 ? 0 : size[stops < sets->n_sets ? stops : 1][1];
-    if (rw_n_workers(ctx) == 1 && params->bags == 1)
+    /* bags on a GPU share its codes */
+    if (rw_n_workers(ctx) == 1 && (params->bags == 1 || strncmp(params->device, "cuda", 4) == 0))
         return RW_OK;
     RW_TRY(rw_comm_max(ctx, kinds, 2));
     if (kinds[0] && kinds[1])
@@ -580,8 +581,10 @@ int rw_sets_prepare(struct rw_ctx *ctx, const struct rw_params *params, struct r
     struct rw_cut_rule rule = rw_params_cut_rule(params);
     rule.categories = sets->category_codes;
     RW_TRY(rw_dataset_codes(ctx, sets->set[0], &rule, &sets->made));
+    struct rw_engine_cache *cache = sets->train.cache;
     if (sets->made.bins)
         sets->train = sets->made;
+    sets->train.cache = cache;
     return RW_OK;
 }
 
