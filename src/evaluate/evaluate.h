@@ -136,18 +136,21 @@ int rw_tune_space_draw(struct rw_ctx *ctx, const struct rw_tune_space *space, ui
 struct rw_tune_checkpoint {
     const char *path;       /* NULL: none is written; borrowed */
     struct rw_words record; /* writes the next record; its text is owned */
-    struct rw_words resume; /* reads a record */
+    struct rw_words resume; /* reads the record that was found */
     struct rw_words first;  /* the same, at the first record */
     char *resumed;          /* their text; owned; NULL: none is resumed */
 };
-/* Checks the path, and reads the checkpoint to resume from, if there is one. search: a line that
- * describes the search, and must be equal; valid: may be NULL. For errors, see rw_tune. The caller
- * releases *out, also after a failure. */
+/* Fingerprints that must be equal in both: of parameters and folds, of the space, and of the data.
+ */
+enum { RW_TUNE_SEARCH, RW_TUNE_SPACE, RW_TUNE_DATA, RW_TUNE_PRINTS };
+/* Returns a fingerprint of labels, queries, side columns and values. */
+uint64_t rw_tune_print_data(const struct rw_dataset *dataset);
+/* Checks the path, and reads the checkpoint to resume from, if there is one. For errors, see
+ * rw_tune. The caller releases *out, also after a failure. */
 int rw_tune_checkpoint_open(struct rw_tune_checkpoint *out, struct rw_ctx *ctx,
-                            const struct rw_checkpoints *how, const char *search,
-                            const struct rw_dataset *train, const struct rw_dataset *valid);
-/* Finds the record that begins with `head`. Returns 1 and moves the reader after the head, or 0. */
-int rw_tune_checkpoint_find(struct rw_tune_checkpoint *checkpoint, const char *head);
+                            const struct rw_checkpoints *how, const uint64_t print[RW_TUNE_PRINTS]);
+/* Finds the record with this begin. Returns 1 and moves the reader after the begin, or 0. */
+int rw_tune_checkpoint_find(struct rw_tune_checkpoint *checkpoint, const char *begin);
 /* Writes the file with all records so far. */
 int rw_tune_checkpoint_write(const struct rw_tune_checkpoint *checkpoint, struct rw_ctx *ctx);
 void rw_tune_checkpoint_release(struct rw_tune_checkpoint *checkpoint);

@@ -336,18 +336,6 @@ static void record_head(const struct rung *rung, const struct trial *trial, char
 /* Reads or writes the result of a trial in a rung, after the head of the record. */
 static int record(struct rw_words *w, const struct rung *rung, struct trial *trial)
 {
-    int has_failed = trial->status < 0;
-    RW_TRY(rw_words_option(w, " failed ", &has_failed));
-    if (has_failed) {
-        char *text RW_FREED = NULL, *failure = trial->failure;
-        int32_t status = -trial->status;
-        RW_TRY(rw_words_count(w, "", "a status", INT32_MAX, &status));
-        RW_TRY(rw_words_text(w, " ", "a message", w->is_writing ? &failure : &text));
-        trial->status = -status;
-        if (text)
-            snprintf(trial->failure, sizeof(trial->failure), "%s", text);
-        return rw_words_newline(w);
-    }
     for (int s = 0; s < N_SUBSETS; s++) {
         if (!trial->is_alive[s])
             continue;
@@ -366,7 +354,7 @@ static int resume_rung(struct rung *rung)
 {
     struct rw_tune_checkpoint *checkpoint = &rung->t->checkpoint;
     char head[HEAD_BYTES];
-    for (int i = 0; i < rung->n; i++) {
+    for (int i = 0; i < rung->n && checkpoint->resumed; i++) {
         record_head(rung, rung->trial[i], head);
         rung->is_done[i] = rw_tune_checkpoint_find(checkpoint, head);
         if (rung->is_done[i])
@@ -375,14 +363,16 @@ static int resume_rung(struct rung *rung)
     return RW_OK;
 }
 
-/* Adds the results to the checkpoint, and writes it if some of them are new. A failed write is a
- * warning. */
+/* Adds the results to the checkpoint, except those of failed trials, and writes it if some of them
+ * are new. A failed write is a warning. */
 static int save_rung(const struct rung *rung)
 {
     struct tuning *t = rung->t;
     char head[HEAD_BYTES];
     int is_new = 0;
     for (int i = 0; i < rung->n; i++) {
+        if (rung->trial[i]->status < 0)
+            continue;
         is_new |= !rung->is_done[i];
         record_head(rung, rung->trial[i], head);
         RW_TRY(rw_words_take(&t->checkpoint.record, head));
@@ -841,34 +831,25 @@ static int check_params(struct tuning *t)
     return RW_OK;
 }
 
-/* Opens the checkpoint. Its line has the folds, the checksum of the space, and the parameters that
- * were set and that a model stores. */
+/* Opens the checkpoint. Its parameters are those that were set and that a model stores. */
 static int open_checkpoint(struct tuning *t)
 {
+    const struct rw_checkpoints *how = t->options->checkpoints;
     const char *space = t->options->space ? t->options->space : "";
-    struct rw_words w = {.ctx = t->ctx, .is_writing = 1};
-    uint64_t checksum = rw_checksum(0, space, strlen(space));
-    int32_t n_folds = t->valid ? 0 : t->options->n_folds;
-    int status = rw_words_count(&w, "folds ", "", INT32_MAX, &n_folds);
-    status = status < 0 ? status : rw_words_hex(&w, " space ", "", &checksum);
-    for (int at = 0; at < RW_N_PARAMS && status >= 0; at++) {
-        const char *name = rw_param_rows[at].info.name;
-        const char *const text[] = {" ", name, "=", rw_params_get(t->params, name)};
-        for (int i = 0; i < 4 && status >= 0 && rw_params_in_model(t->params, at) &&
-                        rw_params_origin(t->given, name) != RW_PARAM_DEFAULT;
-             i++)
-            status = rw_words_take(&w, text[i]);
+    uint64_t print[RW_TUNE_PRINTS] = {t->valid ? 0 : (uint64_t)t->options->n_folds};
+    for (int at = 0; at < RW_N_PARAMS; at++) {
+        const char *name = rw_param_rows[at].info.name, *value = rw_params_get(t->params, name);
+        if (rw_params_in_model(t->params, at) &&
+            rw_params_origin(t->given, name) != RW_PARAM_DEFAULT)
+            print[RW_TUNE_SEARCH] +=
+                rw_mix_item((uint64_t)at, rw_checksum(0, value, strlen(value)));
     }
-    status = status < 0 ? status : RW_GROW(t->ctx, w.text, w.room, w.n_bytes + 1);
-    if (status >= 0) {
-        w.text[w.n_bytes] = 0;
-        status = rw_tune_checkpoint_open(&t->checkpoint, t->ctx, t->options->checkpoints, w.text,
-                                         t->train, t->valid);
-    }
-    rw_mem_free(w.text);
-    if (status >= 0 && t->checkpoint.resumed)
-        rw_log(t->ctx, RW_LOG_NOTE, "the search resumes from '%s'", t->checkpoint.resume.path);
-    return status < 0 ? status : rw_params_check_not_input(t->ctx, t->params, t->checkpoint.path);
+    print[RW_TUNE_SPACE] = rw_checksum(0, space, strlen(space));
+    print[RW_TUNE_DATA] = rw_tune_print_data(t->train);
+    if (t->valid)
+        print[RW_TUNE_DATA] = rw_mix_item(print[RW_TUNE_DATA], rw_tune_print_data(t->valid));
+    RW_TRY(rw_params_check_not_input(t->ctx, t->params, how->path));
+    return rw_tune_checkpoint_open(&t->checkpoint, t->ctx, how, print);
 }
 
 /* Frees the members that the result's arena does not own. */

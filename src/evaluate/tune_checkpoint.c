@@ -2,12 +2,11 @@
  *
  *   rankwood tuning 1
  *   program 0.2.0                     the version that wrote the file;
- *   search TEXT                       folds, parameters and space of the search;
- *   data HEX                          fingerprint of the data;
+ *   search HEX space HEX data HEX     fingerprints of parameters and folds, space, and data;
  *
- *   Records follow, a line for each (`record` in tune.c). The last line is
- *   "checksum 0badcafe", as in a model. Each write replaces the file as a whole, so it never ends
- * in the middle of a record. The form of the first two lines never changes. */
+ * Records follow, a line for each (`record` in tune.c). The last line is "checksum 0badcafe", as in
+ * a model. Each write replaces the file as a whole, so it never ends in the middle of a record. The
+ * form of the first two lines never changes. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -15,10 +14,7 @@
 #include "evaluate/evaluate.h"
 #include "train/train.h"
 
-enum { VERSION = 1 };
-
-/* Returns a fingerprint of labels, queries, side columns and values. */
-static uint64_t print_of(const struct rw_dataset *dataset)
+uint64_t rw_tune_print_data(const struct rw_dataset *dataset)
 {
     struct rw_fingerprint print;
     uint64_t sum = 0;
@@ -39,85 +35,65 @@ static uint64_t print_of(const struct rw_dataset *dataset)
 
 static int first_line(struct rw_words *w)
 {
-    RW_TRY(rw_words_number(w, "rankwood tuning ", VERSION));
+    RW_TRY(rw_words_number(w, "rankwood tuning ", 1));
     return rw_words_newline(w);
 }
 
-/* Reads the head of the resumed file up to its records, and compares it with that of this search.
+/* Reads or writes the lines before the records. Those that are read must have these fingerprints.
  */
-static int check_head(struct rw_words *w, const char *search, uint64_t data)
+static int head(struct rw_words *w, const uint64_t print[RW_TUNE_PRINTS])
 {
-    char *program RW_FREED = NULL, *theirs RW_FREED = NULL;
-    uint64_t their_data;
+    static const char *const name[RW_TUNE_PRINTS][2] = {
+        {"\nsearch ", "parameters or the folds have"},
+        {" space ", "space has"},
+        {" data ", "data has"}};
     RW_TRY(first_line(w));
-    RW_TRY(rw_words_text(w, "program ", "a version", &program));
-    if (strcmp(program, RW_VERSION) != 0)
-        return rw_fail(
-            w->ctx, RW_ERR_FORMAT,
-            "%s:2: checkpoint written by rankwood %.40s; rankwood %s might continue it to "
-            "a different result",
-            w->path, program, RW_VERSION);
-    RW_TRY(rw_words_text(w, "\nsearch ", "the parameters", &theirs));
-    RW_TRY(rw_words_hex(w, "\ndata ", "a hexadecimal number", &their_data));
-    RW_TRY(rw_words_newline(w));
-    if (strcmp(theirs, search) != 0)
-        return rw_fail(w->ctx, RW_ERR_ARGUMENT,
-                       "cannot resume from '%s': that search had '%s', this one has '%s'", w->path,
-                       theirs, search);
-    return their_data == data ? RW_OK
-                              : rw_fail(w->ctx, RW_ERR_DATA,
-                                        "cannot resume from '%s': the data has changed", w->path);
+    RW_TRY(rw_words_text_is(w, "program ", "version " RW_VERSION " of the program", RW_VERSION));
+    for (int i = 0; i < RW_TUNE_PRINTS; i++) {
+        uint64_t one = print[i];
+        RW_TRY(rw_words_hex(w, name[i][0], "a hexadecimal number", &one));
+        if (one != print[i])
+            return rw_fail(w->ctx, i == RW_TUNE_DATA ? RW_ERR_DATA : RW_ERR_ARGUMENT,
+                           "cannot resume from '%s': the %s changed", w->path, name[i][1]);
+    }
+    return rw_words_newline(w);
 }
 
 int rw_tune_checkpoint_open(struct rw_tune_checkpoint *out, struct rw_ctx *ctx,
-                            const struct rw_checkpoints *how, const char *search,
-                            const struct rw_dataset *train, const struct rw_dataset *valid)
+                            const struct rw_checkpoints *how, const uint64_t print[RW_TUNE_PRINTS])
 {
-    static char program[] = RW_VERSION;
-    char *version = program, *line = (char *)(uintptr_t)search;
-    struct rw_words *w = &out->record;
     size_t n;
-    uint64_t data = rw_mix_item(print_of(train), valid ? print_of(valid) : 0);
     out->path = how->path;
+    out->record = (struct rw_words){.ctx = ctx, .is_writing = 1};
+    RW_TRY(head(&out->record, print));
     if (how->path && strcmp(how->path, "-") == 0)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a checkpoint cannot go to standard output");
     if (how->path)
         RW_TRY(rw_out_file_open(ctx, NULL, how->path));
-    *w = (struct rw_words){.ctx = ctx, .is_writing = 1};
-    RW_TRY(first_line(w));
-    RW_TRY(rw_words_text(w, "program ", "", &version));
-    RW_TRY(rw_words_text(w, "\nsearch ", "", &line));
-    RW_TRY(rw_words_hex(w, "\ndata ", "", &data));
-    RW_TRY(rw_words_newline(w));
     if (!how->resume || (how->or_start && access(how->resume, F_OK) != 0 && errno == ENOENT))
         return RW_OK;
     RW_TRY(rw_model_file_read(ctx, how->resume, "the checkpoint of a search", first_line,
                               &out->resumed, &n));
     RW_TRY(rw_model_checksum_check(ctx, how->resume, out->resumed, n));
-    out->resume = rw_words_of(ctx, how->resume, out->resumed, n - RW_CHECKSUM_LINE_BYTES);
-    RW_TRY(check_head(&out->resume, search, data));
-    out->first = out->resume;
+    out->first = rw_words_of(ctx, how->resume, out->resumed, n - RW_CHECKSUM_LINE_BYTES);
+    RW_TRY(head(&out->first, print));
+    rw_log(ctx, RW_LOG_NOTE, "the search resumes from '%s'", how->resume);
     return RW_OK;
 }
 
-int rw_tune_checkpoint_find(struct rw_tune_checkpoint *checkpoint, const char *head)
+int rw_tune_checkpoint_find(struct rw_tune_checkpoint *checkpoint, const char *begin)
 {
     struct rw_words *w = &checkpoint->resume;
-    const size_t n = strlen(head);
-    for (int pass = 0; pass < 2 && checkpoint->resumed;
-         pass++) { /* the next record is the likeliest */
-        while (w->at < w->end) {
-            const size_t left = (size_t)(w->end - w->at);
-            if (left > n && memcmp(w->at, head, n) == 0) {
-                w->line_begin = w->at;
-                w->at += n;
-                return 1;
-            }
-            const char *end = memchr(w->at, '\n', left);
-            w->at = end ? end + 1 : w->end;
-            w->line++;
+    const size_t n = strlen(begin);
+    *w = checkpoint->first;
+    while (w->at < w->end) { /* a line */
+        const size_t left = (size_t)(w->end - w->at);
+        if (left > n && memcmp(w->at, begin, n) == 0) {
+            w->at += n;
+            return 1;
         }
-        *w = checkpoint->first;
+        w->at = w->line_begin = (const char *)memchr(w->at, '\n', left) + 1;
+        w->line++;
     }
     return 0;
 }

@@ -54,9 +54,9 @@ def test_a_search_resumes(sets, tmp_path):
     again = rankwood.tune(FIT | {"threads": 1}, *sets, **search, resume="auto")
     assert again.model.to_bytes() == whole.model.to_bytes() and again.estimate == whole.estimate
     assert [str(one) for one in again.trials] == [str(one) for one in whole.trials]
-    with pytest.raises(rankwood.ParameterError, match=r"this one has .* rounds=30 l2=5 early_stop=6'"):
+    with pytest.raises(rankwood.ParameterError, match="the parameters or the folds have changed"):
         rankwood.tune(FIT | {"l2": 5}, *sets, **search, resume=path)
-    with pytest.raises(rankwood.ParameterError, match="this one has 'folds 0 space "):
+    with pytest.raises(rankwood.ParameterError, match="the space has changed"):
         rankwood.tune(FIT, *sets, **search | {"space": {"leaves": (3, 4)}}, resume=path)
     with pytest.raises(rankwood.DataError, match="the data has changed"):
         rankwood.tune(FIT, *reversed(sets), **search, resume=path)
