@@ -9,13 +9,6 @@
  * (doctor.c) sends its rows in the same way. */
 #pragma once
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/ctx.h"
-#include "base/mem.h"
-#include "binning/bins.h"
 #include "params/params.h"
 
 struct rw_bench_suite;

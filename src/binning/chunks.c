@@ -135,9 +135,8 @@ uint32_t rw_chunk_pack(enum rw_isa isa, const float *value, uint32_t n, uint32_t
 #if RW_HAS_X86
     if (isa == RW_ISA_AVX512)
         i = pack_avx512(value, n, rest, bits, out, &at);
-#else
-    (void)isa;
 #endif
+    (void)isa;
     for (; i < n; i += 8) {
         const uint32_t end = n - i < 8 ? n - i : 8;
         uint32_t byte = 0;
@@ -159,9 +158,8 @@ void rw_chunk_unpack(enum rw_isa isa, const float *packed, const uint8_t *bits, 
 #if RW_HAS_X86
     if (isa == RW_ISA_AVX512)
         i = unpack_avx512(packed, bits, n, rest, out, &at);
-#else
-    (void)isa;
 #endif
+    (void)isa;
     for (; i < n; i++) {
         const uint32_t bit = (uint32_t)rw_bit_of(bits, i);
         const uint32_t some = rw_bits_of_float(packed[at]); /* up to RW_PACK_PAD values may be

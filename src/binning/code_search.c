@@ -276,9 +276,8 @@ void rw_code_search_run(enum rw_isa isa, const struct rw_code_search *s, const f
         done = run_avx512(s, value, n, bytes, positions, most);
     else if (isa == RW_ISA_AVX2)
         done = run_avx2(s, value, n, bytes, positions, most);
-#else
-    (void)isa;
 #endif
+    (void)isa;
     if (done < n) /* the arrays may be NULL if n is 0 */
         run_plain(s, value + done, n - done, bytes, (uint8_t *)positions + done * bytes, most);
 }

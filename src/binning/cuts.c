@@ -469,9 +469,8 @@ static void add_column(enum rw_isa isa, struct values *v, const struct rw_column
 #if RW_HAS_X86
     if (isa == RW_ISA_AVX512 && !(row && in))
         i = add_avx512(v, column->value, n, in, absent_as, s->key);
-#else
-    (void)isa;
 #endif
+    (void)isa;
     struct values all = *v; /* stays in registers while keys are written */
     for (; i < n; i++) {
         const uint32_t bits = rw_bits_of_float(column->value[i]);
@@ -663,9 +662,8 @@ static uint32_t pick(enum rw_isa isa, const struct buckets *b, const uint32_t *k
 #if RW_HAS_X86
     if (isa == RW_ISA_AVX512)
         i = pick_avx512(b, key, n, mark, picked, &n_picked);
-#else
-    (void)isa;
 #endif
+    (void)isa;
     for (; i < n; i++) {
         picked[n_picked] = key[i];
         n_picked += mark[bucket_of(b, key[i])] > 0;

@@ -18,9 +18,7 @@
 #pragma once
 
 #include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "model/model.h"
 

@@ -4,7 +4,6 @@
  * (from scores to probabilities). */
 #pragma once
 
-#include "base/exact.h"
 #include "metric/metric.h"
 #include "model/model_text.h"
 

@@ -17,7 +17,6 @@
  * (data_format.h). */
 #pragma once
 
-#include "base/ctx.h"
 #include "dataset/dataset.h"
 #include "io/input.h"
 

@@ -14,8 +14,6 @@
  * machine that wrote them, which the header records. */
 #pragma once
 
-#include "base/mem.h"
-#include "base/ctx.h"
 #include "binning/bins.h"
 #include "io/input.h"
 
