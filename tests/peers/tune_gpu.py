@@ -65,7 +65,7 @@ def train_whole(args, file, row, names):
 
 
 def whole(args, file, found, chosen):
-    """Trains all trials whole, as many as the time limit allows, and compares the best one with the chosen one."""
+    """Trains trials whole, those that the search rated best first, until the time limit."""
     rows = found["rows"]
     names = [name for name in space_names(args.space) if name in rows[0]]
     end, figures = time.perf_counter() + args.limit, {}
@@ -76,7 +76,8 @@ def whole(args, file, found, chosen):
 
     begin = time.perf_counter()
     with concurrent.futures.ThreadPoolExecutor(args.at_once) as pool:
-        for job in [pool.submit(one, row) for row in rows if not row["failure"]]:
+        promising = sorted((row for row in rows if not row["failure"]), key=lambda row: (not row["whole"], -row["mean"]))
+        for job in [pool.submit(one, row) for row in promising]:
             job.result()
     best = max(figures, key=lambda trial: (figures[trial][0], -trial))
     print(f"whole: {len(figures)} of {len(rows)} trials in {time.perf_counter() - begin:.1f} s")
