@@ -76,7 +76,8 @@ def whole(args, file, found, chosen):
 
     begin = time.perf_counter()
     with concurrent.futures.ThreadPoolExecutor(args.at_once) as pool:
-        promising = sorted((row for row in rows if not row["failure"]), key=lambda row: (not row["whole"], -row["mean"]))
+        done = [row for row in rows if not row["failure"]]
+        promising = sorted(done, key=lambda row: (not row["whole"], -row["mean"]))
         for job in [pool.submit(one, row) for row in promising]:
             job.result()
     best = max(figures, key=lambda trial: (figures[trial][0], -trial))
