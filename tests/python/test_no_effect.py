@@ -91,10 +91,14 @@ def contradicts(given: dict[str, Any], has_valid: bool) -> bool:
     """Contradictions that remain errors."""
     top = given.get("truncation", 30)
     delta = given.get("delta", "ndcg")
+    rule = given.get("early-stop-rule") if given.get("early-stop") != 0 else "auto"
+    folds, paired = rule == "folds", rule == "paired" and has_valid
     return (
         (given.get("grow") in ("levels", "symmetric") and given.get("depth") == 0)
         or (given.get("objective") == "yetirank" and delta.startswith("p@") and int(delta[2:]) > top)
-        or (not has_valid and given.get("early-stop", 0) not in (0, 100))
+        or (not has_valid and not folds and given.get("early-stop", 0) not in (0, 100))
+        or (folds and has_valid)
+        or ((folds or paired) and given.get("metric") in ("rmse", "logloss"))
         or (given.get("bags", 1) > 1 and (given.get("train-metric") == "on" or not draws(given)))
     )
 
