@@ -79,6 +79,7 @@ nccl_carries() {
         sh "$root/tests/same_bytes_workers.sh" "$program" cuda
 }
 [ -n "$only" ] || fails nccl_ranks nccl_carries
+[ -n "$only" ] || fails tune sh "$root/tests/tune_cuda.sh" "$program"
 faults="python3 $root/tests/faults/faults.py --cuda --program $program --library $build/tests/faults/librankwood-faults.so"
 if [ -n "$only" ]; then
     fails faults $faults --most 120

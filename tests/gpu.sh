@@ -83,6 +83,7 @@ begin 0 lambda "$check/check_lambda"
 begin 0 predict "$check/check_predict" --device cuda
 begin $second wires "$check/check_wires"
 begin $second lab "$build/lab/tests/check_lab"
+begin 0 tune sh "$tests/tune_cuda.sh" "$program"
 wait
 
 if [ "$second" = 1 ]; then
