@@ -178,7 +178,7 @@ def tune(
 
 def by_folds(given: Mapping[str, Any]) -> bool:
     """Tells whether a cross-validation is to choose the number of rounds (early_stop_rule)."""
-    named = {name.replace("_", "-"): value for name, value in given.items()}
+    named = {str(name).replace("_", "-"): value for name, value in given.items()}
     return named.get("early-stop-rule") == "folds" and str(named.get("early-stop", 100)) != "0"
 
 
