@@ -267,32 +267,78 @@ void rw_codes_free(struct rw_codes *codes, uint32_t n)
     rw_mem_free(codes);
 }
 
-/* ---- joining the bins of a data set's chunks ---- */
+/* ---- codes from other bins: of a data set's chunks, or of selected queries ---- */
 
-struct join_job {
-    struct rw_bins **chunk;
-    uint32_t n_chunks;
+struct gather_job {
+    /* Returns a feature's codes, `bytes` each, of all documents of `bins`. NULL: no memory. */
+    void *(*gather)(const struct gather_job *job, uint32_t f, size_t bytes);
     struct rw_bins *bins;
+    struct rw_bins **chunk; /* of join_feature: [n_chunks] */
+    uint32_t n_chunks;
+    const struct rw_bins *from; /* of select_feature, as are the next two */
+    const struct rw_dataset *dataset;
+    const uint8_t *keep;
 };
 
-/* Concatenates a feature's codes of all chunks, and frees those of the chunks. */
-static void *join_feature(const struct join_job *job, uint32_t f, size_t bytes)
+static int gather_some(void *user, struct rw_share *share)
+{
+    const struct gather_job *job = user;
+    const struct rw_cuts *cuts = job->bins->cuts;
+    const uint32_t n_docs = job->bins->n_docs;
+    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
+        const size_t bytes = rw_cuts_code_bytes(cuts, (uint32_t)f);
+        const struct rw_column dense = {.n = n_docs};
+        const uint32_t n_codes = rw_cuts_n_codes(cuts, (uint32_t)f);
+        uint32_t counts[RW_MAX_CODES] = {0};
+        void *all = job->gather(job, (uint32_t)f, bytes);
+        if (!all)
+            return RW_ERR_MEMORY;
+        rw_code_count(all, n_docs, bytes, n_codes, counts);
+        RW_TRY(keep_codes(&dense, n_docs, all, bytes, counts, n_codes, 0, &job->bins->codes[f]));
+    }
+    return RW_OK;
+}
+
+/* Makes the bins of n_docs documents by job->gather. */
+static int gather(struct rw_ctx *ctx, struct gather_job *job, uint32_t n_docs, struct rw_cuts *cuts,
+                  const struct rw_cut_rule *rule, struct rw_bins **out)
+{
+    const struct rw_dataset all = {.n_docs = n_docs};
+    RW_SCOPED(rw_bins_free) struct rw_bins *bins = NULL;
+    *out = NULL;
+    RW_TRY(new_bins(ctx, &all, cuts, rule, &bins));
+    job->bins = bins;
+    const int status = rw_parallel_long(ctx, ctx->n_threads, cuts->n_features, 1, gather_some, job);
+    if (status < 0)
+        return rw_fail_memory(ctx, status, "out of memory while coding %u documents", n_docs);
+    *out = RW_TAKE(bins);
+    return RW_OK;
+}
+
+/* Writes n codes from document `begin` on. */
+static void copy_codes(const struct rw_codes *codes, uint32_t begin, uint32_t n, size_t bytes,
+                       uint8_t *to)
+{
+    for (uint32_t i = 0; codes->row && i < n; i++)
+        rw_codes_put(to, bytes, i, codes->rest);
+    uint32_t i = codes->row ? rw_numbers_under(codes->row, codes->n, begin) : codes->n;
+    for (; i < codes->n && codes->row[i] < begin + n; i++)
+        rw_codes_put(to, bytes, codes->row[i] - begin, rw_codes_get(codes->code, bytes, i));
+    if (!codes->row && n)
+        memcpy(to, (const uint8_t *)codes->code + begin * bytes, n * bytes);
+}
+
+/* Concatenates the codes of all chunks, and frees those of the chunks. */
+static void *join_feature(const struct gather_job *job, uint32_t f, size_t bytes)
 {
     void *all;
-    uint8_t *to;
     if (rw_mem_new_raw(NULL, &all, job->bins->n_docs, bytes) < 0)
         return NULL;
-    to = all;
+    uint8_t *to = all;
     for (uint32_t p = 0; p < job->n_chunks; p++) {
         struct rw_codes *codes = &job->chunk[p]->codes[f];
-        const uint32_t n_docs = job->chunk[p]->n_docs;
-        for (uint32_t doc = 0; codes->row && doc < n_docs; doc++)
-            rw_codes_put(to, bytes, doc, codes->rest);
-        for (uint32_t i = 0; codes->row && i < codes->n; i++)
-            rw_codes_put(to, bytes, codes->row[i], rw_codes_get(codes->code, bytes, i));
-        if (!codes->row && n_docs)
-            memcpy(to, codes->code, n_docs * bytes);
-        to += n_docs * bytes;
+        copy_codes(codes, 0, job->chunk[p]->n_docs, bytes, to);
+        to += job->chunk[p]->n_docs * bytes;
         rw_mem_free(codes->row);
         rw_mem_free(codes->code);
         *codes = (struct rw_codes){0};
@@ -300,108 +346,40 @@ static void *join_feature(const struct join_job *job, uint32_t f, size_t bytes)
     return all;
 }
 
-/* Sets a feature's codes, from those of all documents. Takes ownership of `all`; NULL: no memory.
- */
-static int set_codes(struct rw_bins *bins, uint32_t f, void *all)
-{
-    const uint32_t n_docs = bins->n_docs, n_codes = rw_cuts_n_codes(bins->cuts, f);
-    const size_t bytes = rw_cuts_code_bytes(bins->cuts, f);
-    const struct rw_column dense = {.n = n_docs};
-    uint32_t counts[RW_MAX_CODES] = {0};
-    if (!all)
-        return RW_ERR_MEMORY;
-    rw_code_count(all, n_docs, bytes, n_codes, counts);
-    return keep_codes(&dense, n_docs, all, bytes, counts, n_codes, 0, &bins->codes[f]);
-}
-
-static int join_some(void *user, struct rw_share *share)
-{
-    const struct join_job *job = user;
-    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
-        const size_t bytes = rw_cuts_code_bytes(job->bins->cuts, (uint32_t)f);
-        RW_TRY(set_codes(job->bins, (uint32_t)f, join_feature(job, (uint32_t)f, bytes)));
-    }
-    return RW_OK;
-}
-
 int rw_bins_join(struct rw_ctx *ctx, struct rw_bins **chunk, uint32_t n_chunks,
                  struct rw_cuts *cuts, const struct rw_cut_rule *rule, struct rw_bins **out)
 {
-    struct rw_dataset all = {.n_docs = 0};
-    RW_SCOPED(rw_bins_free) struct rw_bins *bins = NULL;
-    *out = NULL;
+    struct gather_job job = {.gather = join_feature, .chunk = chunk, .n_chunks = n_chunks};
+    uint32_t n_docs = 0;
     for (uint32_t p = 0; p < n_chunks; p++)
-        all.n_docs += chunk[p]->n_docs;
-    RW_TRY(new_bins(ctx, &all, cuts, rule, &bins));
-    struct join_job job = {.chunk = chunk, .n_chunks = n_chunks, .bins = bins};
-    const int status = rw_parallel_long(ctx, ctx->n_threads, cuts->n_features, 1, join_some, &job);
-    if (status < 0)
-        return rw_fail_memory(ctx, status, "out of memory while coding %u documents", all.n_docs);
-    *out = RW_TAKE(bins);
-    return RW_OK;
+        n_docs += chunk[p]->n_docs;
+    return gather(ctx, &job, n_docs, cuts, rule, out);
 }
 
-/* ---- selecting queries ---- */
-
-struct select_job {
-    const struct rw_bins *from;
-    const struct rw_dataset *dataset;
-    const uint8_t *keep;
-    struct rw_bins *bins;
-};
-
-/* Returns the codes of the selected documents; NULL: no memory. */
-static void *select_feature(const struct select_job *job, uint32_t f, size_t bytes)
+static void *select_feature(const struct gather_job *job, uint32_t f, size_t bytes)
 {
-    const struct rw_codes *codes = &job->from->codes[f];
     const uint32_t *offset = job->dataset->query_offset;
     void *some;
     if (rw_mem_new_raw(NULL, &some, job->bins->n_docs, bytes) < 0)
         return NULL;
     uint8_t *to = some;
     for (uint32_t q = 0; q < job->dataset->n_queries; q++) {
-        const uint32_t begin = offset[q], n = offset[q + 1] - begin;
-        if (!job->keep[q])
-            continue;
-        for (uint32_t i = 0; codes->row && i < n; i++)
-            rw_codes_put(to, bytes, i, codes->rest);
-        uint32_t i = codes->row ? rw_numbers_under(codes->row, codes->n, begin) : codes->n;
-        for (; i < codes->n && codes->row[i] < begin + n; i++)
-            rw_codes_put(to, bytes, codes->row[i] - begin, rw_codes_get(codes->code, bytes, i));
-        if (!codes->row)
-            memcpy(to, (const uint8_t *)codes->code + begin * bytes, n * bytes);
+        const uint32_t n = job->keep[q] ? offset[q + 1] - offset[q] : 0;
+        copy_codes(&job->from->codes[f], offset[q], n, bytes, to);
         to += n * bytes;
     }
     return some;
 }
 
-static int select_some(void *user, struct rw_share *share)
-{
-    const struct select_job *job = user;
-    for (uint64_t f, end; rw_share_next(share, &f, &end);) {
-        const size_t bytes = rw_cuts_code_bytes(job->bins->cuts, (uint32_t)f);
-        RW_TRY(set_codes(job->bins, (uint32_t)f, select_feature(job, (uint32_t)f, bytes)));
-    }
-    return RW_OK;
-}
-
 int rw_bins_select(struct rw_ctx *ctx, const struct rw_bins *from, const struct rw_dataset *dataset,
                    const uint8_t *keep, struct rw_bins **out)
 {
-    struct rw_dataset some = {.n_docs = 0};
-    RW_SCOPED(rw_bins_free) struct rw_bins *bins = NULL;
-    *out = NULL;
+    struct gather_job job = {
+        .gather = select_feature, .from = from, .dataset = dataset, .keep = keep};
+    uint32_t n_docs = 0;
     for (uint32_t q = 0; q < dataset->n_queries; q++)
-        some.n_docs += keep[q] ? dataset->query_offset[q + 1] - dataset->query_offset[q] : 0;
-    RW_TRY(new_bins(ctx, &some, from->cuts, &from->rule, &bins));
-    struct select_job job = {from, dataset, keep, bins};
-    const int status =
-        rw_parallel_long(ctx, ctx->n_threads, bins->cuts->n_features, 1, select_some, &job);
-    if (status < 0)
-        return rw_fail_memory(ctx, status, "out of memory while selecting %u documents",
-                              some.n_docs);
-    *out = RW_TAKE(bins);
-    return RW_OK;
+        n_docs += keep[q] ? dataset->query_offset[q + 1] - dataset->query_offset[q] : 0;
+    return gather(ctx, &job, n_docs, from->cuts, &from->rule, out);
 }
 
 /* ---- counting ---- */

@@ -533,13 +533,13 @@ static int check_folds(struct rw_cli *cli)
     const char *rule = rw_params_get(cli->params, "early-stop-rule");
     job.by_folds = strcmp(rule, "folds") == 0 && !refit_path &&
                    strcmp(rw_params_get(cli->params, "early-stop"), "0") != 0;
-    if (!job.by_folds ||
-        (!valid_files.n && !init_path && n_workers == 1 && rw_workers_count(cli->ctx) == 1))
-        return 0;
-    return rw_wrong(cli, "'--early-stop-rule folds' cannot be used with %s",
-                    valid_files.n ? "'--valid'"
-                    : init_path   ? "'--init'"
-                                  : "several workers");
+    const char *with = valid_files.n                                     ? "'--valid'"
+                       : init_path                                       ? "'--init'"
+                       : n_workers > 1 || rw_workers_count(cli->ctx) > 1 ? "several workers"
+                                                                         : NULL;
+    return job.by_folds && with
+               ? rw_wrong(cli, "'--early-stop-rule folds' cannot be used with %s", with)
+               : 0;
 }
 
 static int check(struct rw_cli *cli)
