@@ -107,6 +107,7 @@ struct tuning {
     double *weight;                               /* [n] */
     const char *what;    /* name of the search in messages: "tuning", or the rule that needs it */
     const char *purpose; /* "tune by"; NULL: of several metrics the first one counts */
+    int is_paired;       /* 1: rounds are kept by the rule `paired`; 0: by `best` */
     double end_ms;       /* end of the search by time; 0: no such end */
     struct rw_tune_checkpoint checkpoint; /* owned */
     rw_log_fn log;                        /* the context's; off until the final training */
@@ -182,6 +183,35 @@ static int best_round(const struct curve *c, int subset, int limit, int *is_over
         *is_over = r - best >= params->early_stop;
     }
     return best + 1;
+}
+
+/* Returns 1 if a round is not significantly worse for a subset than the best one, as in the rule
+ * `paired` of early stopping. */
+static int is_level(const struct curve *c, int subset, int best, int round)
+{
+    const struct tuning *t = c->t;
+    const uint32_t begin = t->begin[subset];
+    double mean, error;
+    rw_paired_difference(c->value + (size_t)(best - 1) * t->n + begin,
+                         c->value + (size_t)(round - 1) * t->n + begin, t->weight + begin,
+                         t->end[subset] - begin, &mean, &error);
+    return mean <= RW_STOP_ERRORS * error;
+}
+
+/* Returns the round that a whole training of `limit` rounds keeps for a subset. best: its best. */
+static int kept_round(const struct curve *c, int subset, int best, int limit)
+{
+    const int n = limit < c->n_rounds ? limit : c->n_rounds;
+    int n_level = 0, kept = best;
+    if (!c->t->is_paired)
+        return best;
+    for (int r = 1; r <= n; r++)
+        n_level += is_level(c, subset, best, r);
+    for (int r = 1, before = n_level / 2; r <= n && before >= 0; r++) {
+        kept = r;
+        before -= is_level(c, subset, best, r);
+    }
+    return kept;
 }
 
 /* Returns 1 if later rounds cannot change the best one of any subset. */
@@ -306,7 +336,8 @@ static int train_trial(const struct tuning *t, struct rw_ctx *ctx, struct trial 
     for (int s = 0; s < N_SUBSETS; s++) {
         if (!trial->is_alive[s])
             continue;
-        const int best = best_round(c, s, limit[s], &is_over);
+        int best = best_round(c, s, limit[s], &is_over);
+        best = is_last ? kept_round(c, s, best, limit[s]) : best;
         trial->rounds[s] = best;
         trial->mean[s] = c->mean[(best - 1) * N_SUBSETS + s];
         trial->is_whole[s] = (uint8_t)is_last;
@@ -766,11 +797,18 @@ static int prepare_parts(struct tuning *t)
     return number_queries(t, fold_of);
 }
 
-/* Trial 0 with folds is what `early-stop-rule folds` means, so the trainings need no rule. */
+/* Takes the rule of early stopping. The rule `folds` is trial 0 with folds. */
 static int take_rule(struct tuning *t)
 {
     t->what = "tuning";
     t->purpose = "tune by";
+    const int rule = t->params->early_stop > 0 ? t->params->early_stop_rule : RW_STOP_BEST;
+    t->is_paired = rule == RW_STOP_PAIRED ||
+                   (rule == RW_STOP_AUTO && t->measured->n_queries <= RW_FEW_QUERIES);
+    if (rule == RW_STOP_SMOOTH)
+        return rw_fail(t->ctx, RW_ERR_ARGUMENT,
+                       "early-stop-rule 'smooth' is not available for tuning: expected auto, best "
+                       "or paired");
     if (!rw_params_by_folds(t->params))
         return RW_OK;
     t->what = "early-stop-rule 'folds'";

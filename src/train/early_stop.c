@@ -21,9 +21,8 @@
 #include "train/train.h"
 
 enum {
-    NEIGHBOURS = 20,   /* rounds on each side that `smooth` averages */
-    LEAST_QUERIES = 2, /* fewer have no standard error */
-    ERRORS = 2         /* standard errors that a round may be worse */
+    NEIGHBOURS = 20,  /* rounds on each side that `smooth` averages */
+    LEAST_QUERIES = 2 /* fewer have no standard error */
 };
 
 int rw_stop_rule_init(struct rw_eval_sets *eval)
@@ -111,7 +110,7 @@ static int is_level(const struct rw_stopping *stop, const float *best, const flo
 {
     double mean, error;
     rw_paired_difference(best, round, stop->weight, stop->n_queries, &mean, &error);
-    *noise = ERRORS * error;
+    *noise = RW_STOP_ERRORS * error;
     return sign * mean <= *noise;
 }
 

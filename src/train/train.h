@@ -185,6 +185,7 @@ int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, double *
  * that may be kept. */
 int rw_stop_rule_kept(const struct rw_eval_sets *eval, int least);
 void rw_stop_rule_release(struct rw_stopping *stop);
+enum { RW_STOP_ERRORS = 2 }; /* standard errors that a round may be worse, for the rule `paired` */
 /* Computes the weighted mean of a - b over queries, and its standard error. a, b, weight: [n],
  * n >= 2. */
 void rw_paired_difference(const float *a, const float *b, const double *weight, uint32_t n,
