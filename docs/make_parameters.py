@@ -31,7 +31,7 @@ where meanings or units differ.
 SECTIONS = [
     ("Boosting", "objective rounds rate early-stop early-stop-delta early-stop-rule seed"),
     ("Trees", "leaves depth grow split min-docs min-hessian min-gain split-l2 l2"),
-    ("Samples and bags", "bags bag-queries sample-queries sample-docs sample-features sample-features-node"),
+    ("Samples and bags", "bags bag-queries sample-queries sample-docs sample-features sample-features-node gain-noise"),
     ("Losses for ranking", "truncation pairs pairs-file delta sigma norm label-gain label-weights permutations decay"),
     ("Clicks", "debias position-l2 position-norm positions propensities"),
     ("Data", "label-column qid-column weight-column label-columns weights query-weights start-scores labels absent"),
@@ -55,6 +55,7 @@ TIPS = {
     "bags": "try 4 on small data; the model has 4 times the trees. "
     "See [bags](../explanation/bags.md).",
     "sample-features": "lower values give faster, more varied trees.",
+    "gain-noise": "2 to 6 on small data. [Gain noise](../explanation/growth.md#gain-noise) explains it.",
     "sample-queries": "use it rather than `sample-docs`: it keeps each ranking whole.",
     "truncation": "try the k of your metric, and larger.",
     "metric": "the first one, on the first validation set, stops training.",

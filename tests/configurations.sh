@@ -54,7 +54,7 @@ mslr-levels-n |m.rwb|mv.rwb|--rounds 3 --grow levels --depth 6 --min-docs 2 --sp
 mslr-symm     |m.rwb|mv.rwb|--rounds 4 --grow symmetric --min-docs 2 --split mart
 mslr-symm-n   |m.rwb|mv.rwb|--rounds 3 --grow symmetric --depth 8 --min-docs 2 --split newton --bins 63 --bits 12 --min-hessian 0.01
 yahoo-symm    |y.rwb|yv.rwb|--rounds 3 --grow symmetric --depth 5 --min-docs 1 --absent missing --split mart --sample-features 0.5
-letor-symm    |l.txt|lv.txt|--rounds 6 --grow symmetric --depth 4 --min-docs 3 --split newton --sample-features-node 0.3 --monotone 1-15:-,16:+ --interactions 1-10;11-30;5,15,25 --feature-penalty 1-46:0.01
+letor-symm    |l.txt|lv.txt|--rounds 6 --grow symmetric --depth 4 --min-docs 3 --split newton --sample-features-node 0.3 --gain-noise 3 --monotone 1-15:-,16:+ --interactions 1-10;11-30;5,15,25 --feature-penalty 1-46:0.01
 mslr-sampled  |m.rwb|mv.rwb|--rounds 6 --leaves 31 --sample-queries 0.5 --sample-features 0.4 --min-docs 2 --split mart
 mslr-few      |m.rwb|mv.rwb|--rounds 6 --leaves 7 --sample-queries 0.01 --sample-features 0.001 --min-docs 1 --split mart
 mslr-residual |m.rwb|mv.rwb|--rounds 4 --leaves 31 --objective regression --metric rmse --min-docs 3 --split mart
@@ -118,6 +118,8 @@ letor-groups  |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --split mart --i
 mslr-penalty  |m.rwb|mv.rwb|--rounds 4 --leaves 31 --min-docs 3 --split mart --feature-penalty 1-40:0.5,41-90:0.02,130:1e9
 mslr-penalty-n|m.rwb|mv.rwb|--rounds 4 --leaves 31 --min-docs 3 --split newton --feature-penalty 1-70:0.1,100-136:0.01 --monotone 1-40:+ --absent missing
 mslr-node     |m.rwb|mv.rwb|--rounds 4 --leaves 63 --min-docs 3 --split newton --sample-features-node 0.3
+mslr-noise    |m.rwb|mv.rwb|--rounds 4 --leaves 63 --min-docs 3 --split newton --gain-noise 3
+letor-noise   |l.txt|lv.txt|--rounds 8 --leaves 31 --min-docs 3 --split mart --gain-noise 0.5 --monotone 1-20:+ --feature-penalty 1-46:0.01
 letor-node-1  |l.txt|lv.txt|--rounds 6 --grow levels --depth 4 --min-docs 3 --split mart --sample-features-node 0.001 --sample-features 0.8
 mslr-docs     |m.rwb|mv.rwb|--rounds 5 --leaves 31 --min-docs 2 --split newton --sample-docs 0.4
 mslr-bags     |m.rwb|mv.rwb|--rounds 4 --leaves 31 --bags 2 --min-docs 3 --split newton
@@ -162,7 +164,7 @@ categories-1023|lw.txt|lvw.txt|--rounds 5 --leaves 63 --min-docs 1 --split mart 
 categories-1024|lw.txt|lvw.txt|--rounds 4 --leaves 31 --min-docs 2 --split newton --categorical 101-109 --bins 1024 --category-penalty 0.2 --category-smoothing 1 --absent missing
 categories-400|lw.txt|lvw.txt|--rounds 4 --leaves 63 --min-docs 1 --split newton --categorical 106-107,109 --features 101-109 --bins 400 --category-penalty 0 --sample-docs 0.8
 categories-docs|lc.txt|lvc.txt|--rounds 6 --leaves 31 --min-docs 2 --split mart --categorical 101-106 --sample-docs 0.6 --sample-queries 0.8 --query-weights l.weights
-categories-shape|lc.txt|lvc.txt|--rounds 6 --leaves 31 --min-docs 3 --split newton --categorical 101-106 --interactions 1-30,101;102-106;5,104 --feature-penalty 1-20:0.01,101-103:0.005 --sample-features-node 0.7 --monotone 1-15:+
+categories-shape|lc.txt|lvc.txt|--rounds 6 --leaves 31 --min-docs 3 --split newton --categorical 101-106 --interactions 1-30,101;102-106;5,104 --feature-penalty 1-20:0.01,101-103:0.005 --sample-features-node 0.7 --gain-noise 2 --monotone 1-15:+
 categories-cost|lc.txt|lvc.txt|--rounds 6 --leaves 31 --min-docs 3 --split mart --categorical 101-106 --feature-penalty 101:0.02,106:0.01 --min-gain 0.001
 categories-r  |lc.txt|lvc.txt|--rounds 6 --leaves 31 --min-docs 2 --objective regression --metric rmse --categorical 102-106 --absent missing
 categories-yeti|lc.txt|lvc.txt|--rounds 6 --objective yetirank --min-docs 3 --split mart --categorical 101-106 --start-scores l.start --valid-start-scores lv.start
@@ -178,3 +180,7 @@ if [ -n "${NAMES:-}" ]; then
     mv configurations all
     grep -E "$NAMES" all >configurations
 fi
+# By default, small data has gain noise, with which some ways to search for splits are never used. So only rows that set
+# it have it.
+mv configurations all
+sed -E '/--gain-noise|--refit/!s/$/ --gain-noise 0/' all >configurations

@@ -11,7 +11,7 @@ import sys
 
 # Other options are of no kind: numbers that any training may have.
 KINDS = {
-    'sampling': 'bags bag-queries sample-queries sample-docs sample-features sample-features-node',
+    'sampling': 'bags bag-queries sample-queries sample-docs sample-features sample-features-node gain-noise',
     'constraints': 'monotone interactions feature-penalty depth min-gain',
     'categories': 'categorical category-smoothing category-penalty',
     'side columns': 'query-weights labels label-weights start-scores valid-start-scores positions valid-query-weights',

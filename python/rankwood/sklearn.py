@@ -136,6 +136,7 @@ class Ranker(BaseEstimator):
         sample_docs: float = 1,
         sample_features: float | str = "auto",
         sample_features_node: float = 1,
+        gain_noise: float | str = "auto",
         absent: str = "zero",
         missing: float = np.nan,
         metric: Any = "ndcg@10",
@@ -191,6 +192,7 @@ class Ranker(BaseEstimator):
         self.sample_docs = sample_docs
         self.sample_features = sample_features
         self.sample_features_node = sample_features_node
+        self.gain_noise = gain_noise
         self.absent = absent
         self.missing = missing
         self.metric = metric

@@ -32,8 +32,9 @@ enum rw_stream {
     RW_STREAM_SAMPLE_NODE = 14, /* item = feature id / 4 + 2^32 * key of a node; all four words */
     RW_STREAM_BAG = 15,         /* item = bag; two words, which are the bag's seed */
     RW_STREAM_SYNTH = 16,       /* 16 and up: synthetic data, to 1023 */
-    RW_STREAM_TUNE = 1024       /* item = number of a trial, tree = line of a parameter in the space
+    RW_STREAM_TUNE = 1024,      /* item = number of a trial, tree = line of a parameter in the space
                                    (the seed: UINT32_MAX) */
+    RW_STREAM_GAIN_NOISE = 1025 /* item = feature id + 2^32 * key of a node; all four words */
 };
 
 struct rw_philox {

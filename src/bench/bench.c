@@ -395,8 +395,9 @@ int rw_bench_params_new(struct rw_bench *bench, const struct rw_bench_setting *s
     bench->made.params[bench->made.n_params++] = *out = params;
     rw_params_on_no_effect(params,
                            RW_NO_EFFECT_SILENT); /* the caller's parameters have been checked */
-    /* Trees are timed on all features, and with the same rate for data of any size. */
+    /* Trees are timed on all features, without noise, and with the same rate for data of any size. */
     RW_TRY(rw_params_set(ctx, params, "sample-features", "1"));
+    RW_TRY(rw_params_set(ctx, params, "gain-noise", "0"));
     RW_TRY(rw_params_set(ctx, params, "rate", "0.1"));
     for (int i = 0; i < n_settings; i++) {
         if (!is_set(user, setting[i].name) && !(levels && strcmp(setting[i].name, "leaves") == 0))

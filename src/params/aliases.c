@@ -124,6 +124,8 @@ static const struct rw_alias aliases[] = {
          " @xc colsample-bylevel @c rsm "),
     NAME("sample-features-node", "a fraction of the features sampled for the tree",
          " @lx colsample-bynode @l feature-fraction-bynode sub-feature-bynode "),
+    NAME("gain-noise", "noise is added to the square root of a feature's gain at a node",
+         " @c random-strength "),
     NAME("metric", NULL,
          " @xc eval-metric @ test-metric metric2t scoring @c custom-metric custom-loss @l metrics"
          " metric-types "),
@@ -301,7 +303,7 @@ static const struct rw_alias aliases[] = {
          " @l predict-raw-score is-predict-raw-score predict-rawscore raw-score @ pred-margin"
          " output-margin prediction-type "),
     NONE("the choice of splits has no random noise",
-         " @c random-strength random-score-type langevin diffusion-temperature"
+         " @c random-score-type langevin diffusion-temperature"
          " posterior-sampling "),
     NONE("a leaf value is one Newton step with 'l2' regularisation",
          " @c leaf-estimation-method leaf-estimation-iterations leaf-estimation-backtracking @"

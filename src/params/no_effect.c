@@ -242,6 +242,7 @@ int rw_params_drop_idle(struct rw_ctx *ctx, struct rw_params *params, const stru
                                              RW_AT_PARAM_sample_docs,
                                              RW_AT_PARAM_sample_features,
                                              RW_AT_PARAM_sample_features_node,
+                                             RW_AT_PARAM_gain_noise,
                                              RW_AT_PARAM_rounding};
     for (int i = 0; rw_objective_variant_at(i); i++)
         RW_TRY(judge(&j, rw_param_find(rw_objective_variant_at(i)->chosen_by)));

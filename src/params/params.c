@@ -183,7 +183,7 @@ int rw_params_check_not_input(struct rw_ctx *ctx, const struct rw_params *params
 /* Constants of the defaults that depend on the size of the training set:
  * docs/benchmarks/quality.md, "Defaults". */
 enum { DOCS_PER_LEAF = 1200, LEAST_LEAVES = 8, MOST_LEAVES = 255 };
-enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100, FEW_QUERIES = 1000 };
+enum { LARGE_DOCS = 10800, SOME_FEATURES = 32, MANY_FEATURES = 100 };
 enum { ROUNDS = 2000, ROUNDS_WITHOUT_VALID = 300, DEFAULT_LEVELS = 6, SYMMETRIC_DEPTH = 12 };
 static const double low_rate = 0.05, high_rate = 0.1;
 
@@ -247,9 +247,9 @@ const struct rw_objective *rw_params_objective(const struct rw_params *params)
 }
 
 /* Parameters whose `auto` depends on the size of the data. The model stores the choices. */
-static const enum rw_param_at by_size[] = {RW_AT_PARAM_leaves, RW_AT_PARAM_rate, RW_AT_PARAM_split,
-                                           RW_AT_PARAM_sample_features,
-                                           RW_AT_PARAM_early_stop_rule};
+static const enum rw_param_at by_size[] = {RW_AT_PARAM_leaves,     RW_AT_PARAM_rate,
+                                           RW_AT_PARAM_split,      RW_AT_PARAM_sample_features,
+                                           RW_AT_PARAM_gain_noise, RW_AT_PARAM_early_stop_rule};
 enum { N_BY_SIZE = sizeof(by_size) / sizeof(by_size[0]) };
 
 /* Returns 1 if the size of the data chooses the value and the model stores the choice. */
@@ -271,6 +271,8 @@ void rw_params_choose(struct rw_params *params, uint32_t n_docs, uint32_t n_feat
         params->split = is_large ? RW_SPLIT_NEWTON : RW_SPLIT_MART;
     if (params->rate == RW_AUTO)
         params->rate = is_large && has_many ? low_rate : high_rate;
+    if (params->gain_noise == RW_AUTO)
+        params->gain_noise = ranks && !is_large ? 4.0 : 0.0;
     if (params->sample_features != RW_AUTO)
         return;
     const double last = params->schedule.n_rounds > 0 ? params->schedule.last : params->rate;
@@ -288,11 +290,11 @@ int rw_params_by_folds(const struct rw_params *params)
 
 int rw_params_sample(const struct rw_params *params)
 {
-    const int some_features = params->sample_features == RW_AUTO
-                                  ? rw_params_objective(params)->ranks
-                                  : params->sample_features < 1.0;
+    const int ranks = rw_params_objective(params)->ranks;
+    const double features = params->sample_features, noise = params->gain_noise;
     return params->sample_queries < 1.0 || params->sample_docs < 1.0 ||
-           params->sample_features_node < 1.0 || some_features;
+           params->sample_features_node < 1.0 || (features == RW_AUTO ? ranks : features < 1.0) ||
+           (noise == RW_AUTO ? ranks : noise > 0.0);
 }
 
 /* Returns the rule of early stopping that `auto` means. Few queries measure with much noise, which
@@ -306,7 +308,7 @@ static int choose_stop_rule(const struct rw_params *params, const struct rw_data
         !size->has_custom_metric &&
         rw_metrics_parse(NULL, params->metric, params->relevant, metric, &n) >= 0 &&
         !metric[0].kind->by_document;
-    return has_values && size->n_valid_queries <= FEW_QUERIES ? RW_STOP_PAIRED : RW_STOP_BEST;
+    return has_values && size->n_valid_queries <= RW_FEW_QUERIES ? RW_STOP_PAIRED : RW_STOP_BEST;
 }
 
 /* Replaces `auto` by values and logs them. */
@@ -314,7 +316,7 @@ static void choose(struct rw_ctx *ctx, struct rw_params *params, const struct rw
                    uint32_t n_features)
 {
     const struct rw_params given = *params; /* its texts are borrowed */
-    char text[128] = "", before[RW_PARAM_ROOM], queries[64] = "";
+    char text[160] = "", before[RW_PARAM_ROOM], queries[64] = "";
     size_t n = 0;
     if (params->grow == RW_GROW_LEAVES)
         params->leaves = rw_params_leaves(params, size->n_docs);

@@ -17,7 +17,8 @@ enum rw_param_stop_rule {
 };
 enum rw_param_rounding { RW_ROUND_STOCHASTIC, RW_ROUND_NEAREST };
 
-enum { RW_AUTO = -1 }; /* `auto` in a numeric field; 0 in `threads` and `batch` */
+enum { RW_FEW_QUERIES = 1000 }; /* most of them for which `early-stop-rule auto` is `paired` */
+enum { RW_AUTO = -1 };          /* `auto` in a numeric field; 0 in `threads` and `batch` */
 
 /* The type of a row's field in the struct, by the type of the row. */
 #define RW_FIELD_INT    int

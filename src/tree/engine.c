@@ -176,7 +176,8 @@ void rw_engine_set_split_rule(struct rw_engine *engine, const struct rw_root *ro
         rule->category_prior = rules->split.category_smoothing * mean;
         chance = mean > 0.0 ? chance / mean : 0.0;
     }
-    rule->category_cost = rules->split.category_penalty * chance * rule->gain_scale;
+    rule->random_gain = chance * rule->gain_scale;
+    rule->category_cost = rules->split.category_penalty * rule->random_gain;
 }
 
 int rw_workers_keep_one(struct rw_engine *engine, uint32_t n_kept, uint32_t lowest, uint32_t number,

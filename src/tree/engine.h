@@ -154,6 +154,7 @@ struct rw_split {
     int missing_left;       /* 1: documents with a missing value go left */
     uint32_t n_left;        /* number of documents that go left */
     double gain;            /* less the feature's cost; rules.symmetric: of the whole level */
+    double noise;           /* of the feature at the node, see rw_compare_gains */
     int32_t left, right;    /* slots of the children, filled in by the grower */
     struct rw_code_set set; /* the codes that go left, except missing values; is_set only */
 };
@@ -164,13 +165,14 @@ static inline void rw_split_copy(struct rw_split *to, const struct rw_split *fro
     memcpy(to, from, from->is_set ? sizeof(*to) : offsetof(struct rw_split, set));
 }
 
-/* Returns 1 if `a` is better: a higher gain, then a lower feature. A split that is not possible
- * (column -1) is never better. Two possible splits must be of different features. */
+/* Returns 1 if `a` is better: by rw_compare_gains, then a lower feature. A split that is not
+ * possible (column -1) is never better. Two possible splits must be of different features. */
 static inline int rw_split_is_better(const struct rw_split *a, const struct rw_split *b)
 {
     if (a->column < 0 || b->column < 0)
         return a->column >= 0 && b->column < 0;
-    return a->gain > b->gain || (a->gain == b->gain && a->column < b->column);
+    const int order = rw_compare_gains(a->gain, a->noise, b->gain, b->noise);
+    return order ? order > 0 : a->column < b->column;
 }
 
 struct rw_engine;
@@ -205,9 +207,10 @@ struct rw_engine_ops {
     /* Starts a tree: draws its samples, computes lambdas and hessians from the scores unless the
      * caller has set user gradients, quantises them and adds them up over all workers. */
     int (*begin_tree)(struct rw_engine *, uint32_t tree, struct rw_root *out);
-    /* Sets the features that may split each slot, among the tree's features. Called only if
-     * rw_rules_by_node, and before the slot's histogram is built. features: [n][rw_feature_words],
-     * bit f % 32 of word f / 32 is the engine's feature f. */
+    /* Sets the features that may split each slot, among the tree's features, and their noise.
+     * Called only if rw_rules_by_node, and before the slot's histogram is built. features:
+     * [n][rw_node_words], bit f % 32 of word f / 32 is the engine's feature f. Noise follows the
+     * bits (rw_node_noise). */
     int (*allow)(struct rw_engine *, const int32_t *slots, int n, const uint32_t *features);
     /* Makes the histograms of n pairs of siblings (struct rw_sibling). */
     int (*histograms)(struct rw_engine *, const struct rw_sibling *, int n);
@@ -348,17 +351,44 @@ static inline int rw_rules_see_all(const struct rw_engine_rules *rules)
     return !rw_rules_sample_queries(rules) && rules->doc_threshold > UINT32_MAX;
 }
 
-/* Returns 1 if the features that may split a node depend on the node. rules: of an open engine, as
- * its node_threshold is not 0. */
+/* Returns 1 if the features that may split a node, or their noise, depend on the node. rules: of an
+ * open engine, as its node_threshold is not 0. */
 static inline int rw_rules_by_node(const struct rw_engine_rules *rules)
 {
-    return rules->interactions || rules->node_threshold <= UINT32_MAX;
+    return rules->interactions || rules->node_threshold <= UINT32_MAX ||
+           rules->split.gain_noise > 0.0;
 }
 
 /* Returns the number of 32-bit words of a set of the engine's features. */
 static inline size_t rw_feature_words(const struct rw_engine *engine)
 {
     return ((size_t)engine->info.n_features + 31) / 32;
+}
+
+/* Returns the position of the noise in the words of a node: after the set of features, at an even
+ * word. */
+static inline size_t rw_noise_word(const struct rw_engine *engine)
+{
+    return (rw_feature_words(engine) + 1) / 2 * 2;
+}
+
+/* Returns the number of words that `allow` sets for a node: a set of features, and, with gain
+ * noise, a double for each feature. */
+static inline size_t rw_node_words(const struct rw_engine *engine)
+{
+    return engine->rules.split.gain_noise > 0.0
+               ? rw_noise_word(engine) + 2 * (size_t)engine->info.n_features
+               : rw_feature_words(engine);
+}
+
+/* Returns the noise of a feature. words: of a node, as in `allow`; NULL: there is no noise. */
+static inline double rw_node_noise(const struct rw_engine *engine, const uint32_t *words,
+                                   uint32_t f)
+{
+    double noise = 0.0;
+    if (words && engine->rules.split.gain_noise > 0.0)
+        memcpy(&noise, words + rw_noise_word(engine) + 2 * (size_t)f, sizeof(noise));
+    return noise;
 }
 
 /* ---- operations with a common part ----
@@ -390,7 +420,7 @@ int rw_device_check_cuda(struct rw_ctx *ctx, int number); /* gpu/device/device.h
 /* Sums of quantised values over the sampled documents of all workers. */
 struct rw_quantised_sums {
     int64_t hess;            /* newton only, else 0 */
-    uint64_t lambda_squares; /* sum of squares; may be 0 if no feature is categorical */
+    uint64_t lambda_squares; /* sum of squares; may be 0 unless rw_engine_needs_squares */
 };
 
 /* Sets the cover of a leaf, its number of documents and its sum of hessians, from the sums over its
@@ -402,6 +432,13 @@ static inline void rw_tree_set_cover(struct rw_tree *tree, int32_t leaf, const s
         return;
     tree->docs[leaf] = (double)sum->n;
     tree->hessian[leaf] = rw_cover_hessian(sum, hess_exponent);
+}
+
+/* Returns 1 if the split rule needs the sum of squared lambdas: the cost of sets and the noise have
+ * the unit of a random split's gain. */
+static inline int rw_engine_needs_squares(const struct rw_engine *engine)
+{
+    return engine->cuts->by_category != NULL || engine->rules.split.gain_noise > 0.0;
 }
 
 /* Sets engine->split_rule for a tree from the sums at its root. Shared by all engines

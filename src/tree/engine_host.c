@@ -85,7 +85,7 @@ int rw_host_allocate(struct rw_host *host, const struct rw_dataset *dataset)
         RW_TRY(RW_HOST_NEW_RAW(host, host->penalty, host->base.info.n_features));
     RW_TRY(RW_HOST_NEW_RAW(host, host->query_sampled, host->n_queries));
     if (rw_rules_by_node(rules))
-        RW_TRY(RW_HOST_NEW(host, host->allowed, rules->max_slots * rw_feature_words(&host->base)));
+        RW_TRY(RW_HOST_NEW(host, host->allowed, rules->max_slots * rw_node_words(&host->base)));
     return RW_HOST_NEW_RAW(host, host->feature_sampled, host->base.info.n_features);
 }
 
@@ -237,7 +237,7 @@ int rw_host_set_lambdas(struct rw_engine *engine, const int64_t *lambda, const i
 int rw_host_allow(struct rw_engine *engine, const int32_t *slots, int n, const uint32_t *features)
 {
     struct rw_host *host = (struct rw_host *)engine;
-    const size_t words = rw_feature_words(engine);
+    const size_t words = rw_node_words(engine);
     for (int i = 0; i < n; i++)
         memcpy(host->allowed + (size_t)slots[i] * words, features + (size_t)i * words,
                words * sizeof(*features));
@@ -586,7 +586,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
     root->lambda_shift = rw_quantise_shift(job.extent.lambda, rules->bits);
     struct rw_quantised_sums sums = {0};
     sums.lambda_squares = quantise(host, host->lambda, root->lambda_shift, RW_STREAM_ROUND_LAMBDA,
-                                   host->lambda_q, host->base.cuts->by_category != NULL)
+                                   host->lambda_q, rw_engine_needs_squares(&host->base))
                               .squares;
     if (rules->newton) {
         root->hess_shift = rw_quantise_shift(job.extent.hess, rules->bits);
@@ -594,7 +594,7 @@ int rw_host_begin_tree(struct rw_host *host, uint32_t tree, struct rw_root *out)
                                       host->hess_q, 0)
                         .sum;
     }
-    if (rules->newton || host->base.cuts->by_category)
+    if (rules->newton || rw_engine_needs_squares(&host->base))
         RW_TRY(rw_comm_sum(host->base.ctx, (uint64_t *)(void *)&sums,
                            sizeof(sums) / sizeof(uint64_t)));
     for (uint32_t f = 0; f < host->base.info.n_features; f++)
@@ -613,16 +613,17 @@ int rw_host_check_left(const struct rw_host *host, const struct rw_split *split,
                    (unsigned long long)n_left, split->n_left);
 }
 
-struct rw_split rw_host_set_split(const struct rw_cuts *cuts, int32_t slot, uint32_t f,
+struct rw_split rw_host_set_split(const struct rw_host *host, int32_t slot, uint32_t f,
                                   const struct rw_category_split *found)
 {
     return (struct rw_split){.slot = slot,
                              .column = (int32_t)f,
-                             .feature = cuts->feature[f],
+                             .feature = host->set[0].bins->cuts->feature[f],
                              .is_set = 1,
                              .set = found->left,
                              .missing_left = found->missing_left,
                              .gain = found->gain,
+                             .noise = rw_host_noise(host, slot, f),
                              .n_left = (uint32_t)found->n_left};
 }
 
@@ -647,7 +648,7 @@ void rw_host_level_sets(const struct rw_level *level, uint32_t f, struct rw_spli
         rw_category_level_add(&search, cell, &cell[n_codes]);
     }
     rw_category_level_end(&search, rw_host_penalty(level->host, f), &found);
-    const struct rw_split split = rw_host_set_split(cuts, 0, f, &found);
+    const struct rw_split split = rw_host_set_split(level->host, level->slots[0], f, &found);
     if (found.gain > 0.0 && rw_split_is_better(&split, best))
         *best = split;
 }

@@ -57,7 +57,7 @@ struct rw_host {
     uint8_t *sampled;           /* [n_docs] */
     uint8_t *query_sampled;     /* [n_queries] */
     uint8_t *feature_sampled;   /* [n_features] */
-    uint32_t *allowed; /* [max_slots][rw_feature_words] see `allow`; NULL: not rw_rules_by_node */
+    uint32_t *allowed; /* [max_slots][rw_node_words] see `allow`; NULL: not rw_rules_by_node */
     struct rw_root root;
 };
 
@@ -134,7 +134,15 @@ static inline double rw_host_penalty(const struct rw_host *host, uint32_t f)
 static inline int rw_host_allows(const struct rw_host *host, int32_t slot, uint32_t f)
 {
     return !host->allowed ||
-           (host->allowed[(size_t)slot * rw_feature_words(&host->base) + f / 32] >> f % 32 & 1);
+           (host->allowed[(size_t)slot * rw_node_words(&host->base) + f / 32] >> f % 32 & 1);
+}
+
+/* Returns the noise of a feature at a slot, see rw_compare_gains. */
+static inline double rw_host_noise(const struct rw_host *host, int32_t slot, uint32_t f)
+{
+    return rw_node_noise(
+        &host->base,
+        host->allowed ? host->allowed + (size_t)slot * rw_node_words(&host->base) : NULL, f);
 }
 
 /* Fails with RW_ERR_INTERNAL unless n_left, the documents that this worker moved left, equals
@@ -166,7 +174,7 @@ RW_HD int rw_coded_goes_left(const struct rw_coded_node *node, uint32_t code)
 
 struct rw_category_split;
 /* Makes a node's split from the best set of categories of a feature. */
-struct rw_split rw_host_set_split(const struct rw_cuts *cuts, int32_t slot, uint32_t f,
+struct rw_split rw_host_set_split(const struct rw_host *host, int32_t slot, uint32_t f,
                                   const struct rw_category_split *found);
 
 /* The nodes of a level that have documents, for a split that all of them share (best_splits in

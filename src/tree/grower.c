@@ -19,7 +19,8 @@ struct rw_node_features {
     uint32_t *key;     /* [max_slots] for random numbers (tree/grower.h); the root's is 0 */
     int32_t *above;    /* [max_slots] feature of the parent's split; -1: the root */
     uint64_t *live;    /* [max_slots][n_words] groups that contain all features used above */
-    uint32_t *allowed; /* [max_slots][rw_feature_words] argument of the engine's `allow` */
+    uint32_t *allowed; /* [max_slots][rw_node_words] argument of the engine's `allow` */
+    double noise;      /* of the tree, see set_noise */
 };
 
 static size_t n_group_words(const struct rw_engine *engine)
@@ -32,7 +33,7 @@ static int node_features_new(struct rw_engine *engine, struct rw_arena *arena,
                              struct rw_node_features **out)
 {
     struct rw_ctx *ctx = engine->ctx;
-    const size_t n_slots = engine->rules.max_slots, words = rw_feature_words(engine);
+    const size_t n_slots = engine->rules.max_slots, words = rw_node_words(engine);
     struct rw_node_features *nodes;
     RW_TRY(RW_ARENA_NEW(ctx, arena, nodes, 1));
     nodes->engine = engine;
@@ -88,7 +89,36 @@ static void node_features_add(struct rw_node_features *nodes, const struct rw_sp
     }
 }
 
-/* Writes the features that may split a slot to allowed: [rw_feature_words]. */
+/* Sets the standard deviation of the noise of a tree. It fades as the model grows: `left` is the
+ * number of documents, divided by e to the power of the rates of all trees before. A model of
+ * ln(documents) has half of the noise. Source: "random_strength" of CatBoost. */
+static void set_noise(struct rw_node_features *nodes, const struct rw_root *root, double rate)
+{
+    const struct rw_engine *engine = nodes->engine;
+    const double log2_e = 0x1.71547652b82fep+0;
+    const double left = (double)root->sum.n * rw_exp2(-log2_e * rate * (double)nodes->tree);
+    nodes->noise =
+        engine->rules.split.gain_noise * sqrt(engine->split_rule.random_gain) * left / (1.0 + left);
+}
+
+/* Writes the noise of a feature at a slot. It has a binomial-like distribution, the sum of eight
+ * numbers of 16 bits, and is over 0. */
+static void draw_noise(const struct rw_node_features *nodes, int32_t slot, uint32_t f,
+                       uint32_t *words)
+{
+    const double deviation = 53509.92; /* of a sum: 2^16 sqrt(8 / 12) */
+    const struct rw_engine *engine = nodes->engine;
+    const uint64_t item = (uint64_t)nodes->key[slot] << 32 | engine->cuts->feature[f];
+    const struct rw_philox four =
+        rw_random4(engine->rules.seed, item, nodes->tree, RW_STREAM_GAIN_NOISE);
+    uint32_t sum = 1;
+    for (int i = 0; i < 4; i++)
+        sum += (four.word[i] >> 16) + (four.word[i] & 0xffff);
+    const double noise = nodes->noise * (double)sum / deviation;
+    memcpy(words + rw_noise_word(engine) + 2 * (size_t)f, &noise, sizeof(noise));
+}
+
+/* Writes the features that may split a slot, and their noise, to allowed: [rw_node_words]. */
 static void allow_slot(const struct rw_node_features *nodes, int32_t slot, uint32_t *allowed)
 {
     const struct rw_engine_rules *rules = &nodes->engine->rules;
@@ -97,12 +127,14 @@ static void allow_slot(const struct rw_node_features *nodes, int32_t slot, uint3
     uint32_t lowest = 0, lowest_random = UINT32_MAX, drawn = UINT32_MAX;
     struct rw_philox four = {{0, 0, 0, 0}}; /* random numbers of features 4 drawn to 4 drawn + 3 */
     int n_candidates = 0, n_kept = 0;
-    memset(allowed, 0, rw_feature_words(nodes->engine) * sizeof(*allowed));
+    memset(allowed, 0, rw_node_words(nodes->engine) * sizeof(*allowed));
     for (uint32_t f = 0; f < cuts->n_features; f++) {
         const uint32_t feature = cuts->feature[f];
         if (!nodes->sampled[f] || (rules->interactions && !may_follow(rules->interactions, feature,
                                                                       nodes->above[slot], live)))
             continue;
+        if (rules->split.gain_noise > 0.0)
+            draw_noise(nodes, slot, f, allowed);
         if (rules->node_threshold <= UINT32_MAX && feature / 4 != drawn) {
             drawn = feature / 4;
             four = rw_random4(rules->seed, (uint64_t)nodes->key[slot] << 32 | drawn, nodes->tree,
@@ -543,7 +575,7 @@ static int search(struct rw_grower *g, int n_siblings, int n_search)
     double start = rw_clock_ms();
     for (int i = 0; i < n_allowed && g->nodes; i++)
         allow_slot(g->nodes, symmetric ? first : g->search[i],
-                   g->nodes->allowed + (size_t)i * rw_feature_words(engine));
+                   g->nodes->allowed + (size_t)i * rw_node_words(engine));
     if (g->nodes)
         RW_TRY(engine->ops->allow(engine, g->search, n_allowed, g->nodes->allowed));
     RW_TRY(engine->ops->histograms(engine, g->sibling, n_siblings));
@@ -636,6 +668,7 @@ static int start_tree(struct rw_grower *g, uint32_t tree, struct rw_root *root)
     if (g->nodes) {
         g->nodes->tree = tree;
         rw_host_draw_features(engine, tree, g->nodes->sampled);
+        set_noise(g->nodes, root, g->rules.rate);
     }
     g->times->lambdas_ms = rw_clock_ms() - start;
     add_node(g, root->sum.n, 0);

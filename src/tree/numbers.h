@@ -127,6 +127,7 @@ struct rw_split_params {
     /* min_hessian: newton only: the smallest sum of hessians of a side of a split. min_gain: a
      * split's gain must be larger than this. */
     double min_hessian, min_gain;
+    double gain_noise; /* --gain-noise: standard deviation, see rw_compare_gains; 0: none */
 };
 
 /* The rule by which a tree's splits are compared. It is made once per tree
@@ -139,8 +140,8 @@ struct rw_split_rule {
     double hess_unit;  /* the real hessian that a quantised hessian of 1 represents */
     uint64_t min_docs;
     double category_prior; /* --category-smoothing, in the unit of l2 */
-    /* --category-penalty, as gain per bit of naming a set. */
-    double category_cost;
+    double random_gain;    /* average gain of a random split */
+    double category_cost;  /* --category-penalty, as gain per bit of naming a set */
 };
 
 /* Returns a side's share of the gain: lambda^2 / (documents or hessian + l2). */
@@ -199,6 +200,20 @@ RW_HD double rw_net_gain(const struct rw_split_rule *rule, double gain, double p
 {
     const double net = gain - penalty;
     return net > rule->given.min_gain ? net : 0.0;
+}
+
+/* Compares the best splits of two features at a node. The result is above 0 if the first split is
+ * better, below 0 if the second is, and 0 if they are equal. With --gain-noise, each feature has a
+ * noise at each node, over 0, which is added to the square root of its gain. Without, all are 0.
+ * Splits with the same noise, such as those by one feature, are compared by gain. */
+RW_HD int rw_compare_gains(double gain_a, double noise_a, double gain_b, double noise_b)
+{
+    double a = gain_a, b = gain_b;
+    if (noise_a != noise_b && a > 0.0 && b > 0.0) {
+        a = sqrt(a) + noise_a;
+        b = sqrt(b) + noise_b;
+    }
+    return (a > b) - (a < b);
 }
 
 /* ---- a split that all nodes of a level share (best_splits in tree/engine.h) ----

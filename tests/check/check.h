@@ -90,6 +90,7 @@ struct check_spec {
     int symmetric;                   /* 1: all nodes that are searched together have one split */
     double penalty;                  /* largest feature penalty; 0: no penalties */
     double sample_docs, sample_node; /* 0: all */
+    double gain_noise;
     uint32_t truncation, min_docs, leaves, n_trees;
     int n_threads;
     int slow; /* only with --long */

@@ -17,8 +17,8 @@ static void compare_root(struct check_run *run, const struct rw_root *a, const s
     const struct rw_split_rule *p = &run->ref->split_rule, *q = &run->engine->split_rule;
     check_that(run, OP_BEGIN_TREE,
                p->newton == q->newton && p->l2 == q->l2 && p->gain_scale == q->gain_scale &&
-                   p->hess_unit == q->hess_unit && p->min_docs == q->min_docs &&
-                   p->given.min_hessian == q->given.min_hessian &&
+                   p->random_gain == q->random_gain && p->hess_unit == q->hess_unit &&
+                   p->min_docs == q->min_docs && p->given.min_hessian == q->given.min_hessian &&
                    p->given.min_gain == q->given.min_gain,
                "rule of splits");
 }

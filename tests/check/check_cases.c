@@ -206,6 +206,9 @@ static const struct check_spec table[] = {
     {BASE, .name = "node/sampled", .sample_node = 0.4},
     {BASE, .name = "node/sampled/newton", .sample_node = 0.2, .newton = 1, .sample_features = 0.5,
      .n_queries = 60, .leaves = 40},
+    {BASE, .name = "node/noise", .gain_noise = 2.0},
+    {BASE, .name = "node/noise/newton", .gain_noise = 0.5, .newton = 1, .penalty = 0.01,
+     .monotone = 1, .sample_node = 0.7},
     {BASE, .name = "node/one-feature", .sample_node = 1e-9, .n_features = 33},
     {BASE, .name = "node/groups", .groups = 3},
     {BASE, .name = "node/groups/many", .groups = 70, .n_features = 200, .newton = 1, .leaves = 30},
@@ -258,6 +261,7 @@ static const struct check_spec table[] = {
      .objective = CHECK_HANDED_OVER, .gradients = GRADIENTS_ONE_SIGN},
     {BASE, .name = "categories/sampled", .categories = 40, .sample_docs = 0.6,
      .sample_queries = 0.8, .sample_features = 0.6, .n_queries = 60, .min_docs = 1},
+    {BASE, .name = "categories/noise", .categories = 40, .gain_noise = 1.0},
     {BASE, .name = "categories/node", .categories = 40, .groups = 3, .sample_node = 0.6,
      .n_queries = 60, .newton = 1},
     {BASE, .name = "categories/penalty", .categories = 40, .penalty = 0.02, .n_queries = 60,
@@ -399,6 +403,7 @@ static void random_spec(uint64_t seed, struct check_spec *s)
     s->penalty = check_chance(&random, 0.7) ? 0.0 : exp2(check_unit(&random) * 30.0 - 20.0);
     s->sample_docs = check_chance(&random, 0.7) ? 0.0 : check_unit(&random);
     s->sample_node = check_chance(&random, 0.7) ? 0.0 : check_unit(&random);
+    s->gain_noise = check_chance(&random, 0.6) ? 0.0 : exp2(check_unit(&random) * 10.0 - 5.0);
     s->categories = check_chance(&random, 0.6)   ? 0
                     : check_chance(&random, 0.8) ? 2 + (int)check_below(&random, 255)
                                                  : 257 + (int)check_below(&random, 768);

@@ -31,7 +31,7 @@ static void shuffle(struct check_random *random, int32_t *slots, int n)
  * none in some. */
 static void allow(struct check_run *run, const int32_t *slots, int n)
 {
-    const size_t words = rw_feature_words(run->ref);
+    const size_t words = rw_node_words(run->ref);
     if (!rw_rules_by_node(&run->ref->rules))
         return;
     uint32_t *features = calloc((size_t)n * words + 1, sizeof(*features));
@@ -39,8 +39,15 @@ static void allow(struct check_run *run, const int32_t *slots, int n)
         abort();
     for (int i = 0; i < n; i++) {
         const uint32_t kind = check_below(&run->random, 8); /* 0: none; 1: all */
-        for (size_t w = 0; w < words && kind > 0; w++)
-            features[(size_t)i * words + w] = kind == 1 ? ~0u : check_bits(&run->random);
+        uint32_t *of_node = features + (size_t)i * words;
+        for (size_t w = 0; w < rw_feature_words(run->ref) && kind > 0; w++)
+            of_node[w] = kind == 1 ? ~0u : check_bits(&run->random);
+        for (uint32_t f = 0; words > rw_feature_words(run->ref) && f < run->ref->info.n_features;
+             f++) {
+            const double unit = sqrt(run->ref->split_rule.random_gain);
+            const double noise = unit * (1 + check_below(&run->random, 1000)) / 100.0;
+            memcpy(of_node + rw_noise_word(run->ref) + 2 * (size_t)f, &noise, sizeof(noise));
+        }
     }
     check_status(run, OP_SPLITS, run->ref->ops->allow(run->ref, slots, n, features),
                  run->engine->ops->allow(run->engine, slots, n, features));

@@ -10,8 +10,7 @@ quality_sets.py; the mean over a set's tasks (folds) weighs them equally. Settin
             sums, 50 rounds of patience
   fixed     made sets only: 50 trees of 255 leaves, rate 0.1, 20 documents per leaf, 255 bins, no
             stopping; Rankwood's other parameters have their defaults
-  tuned     --tuned N or --tuned Ts: each trainer's parameters chosen on stop parts by N trials,
-            or in T seconds (quality_tuned.py)
+  tuned     --tuned N or --tuned Ts: chosen on stop parts by N trials, or in T seconds (quality_tuned.py)
   (--constraints LIST: rows of constraints and samples, the same for all trainers: quality_constraints.py)
   (--params, --variants: Rankwood only)
 

@@ -223,7 +223,8 @@ struct rw_cuda_search {
     const double *d_penalty;                /* by the engine's feature; NULL: no feature costs */
     const uint32_t
         *d_allowed; /* [n][n_allowed_words] bits by the engine's feature; NULL: all are allowed */
-    uint32_t n_allowed_words;
+    /* noise_word: where a node's words have the noise of features, as doubles; 0: no noise. */
+    uint32_t n_allowed_words, noise_word;
     uint32_t
         most_blocks; /* blocks that run at once; if more are needed, features share fewer warps */
     uint32_t n_sets; /* categorical features of all groups */
@@ -241,7 +242,7 @@ int rw_cuda_search_group(const struct rw_cuda_search *search, const struct rw_cu
 /* Returns 1 if the search of a group takes two launches; the second has one block per node. That is
  * faster from RW_TUNE_SPLIT_ROUGH pairs of node and feature on. The group must have several
  * features, without too many bins for the kernels. They must have neither monotone constraints nor
- * costs, and all must be allowed in each node. */
+ * costs, and all must be allowed in each node, without noise. */
 int rw_cuda_is_rough(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells);
 /* Searches the group's categorical features, with a block for each node and feature, from
  * first_block on. Call it after rw_cuda_search_group of all groups. */
@@ -257,6 +258,7 @@ struct rw_cuda_level {
     const int8_t *d_direction;     /* by the engine's feature; NULL: no monotone constraints */
     const double *d_penalty;       /* by the engine's feature; NULL: no feature costs */
     const uint32_t *d_allowed;     /* bits by the engine's feature; NULL: all are allowed */
+    const double *d_noise;         /* by the engine's feature; NULL: none */
     uint32_t n;                    /* nodes */
     const uint32_t *d_buffer;      /* [n] buffer of each node, in the order of slots */
     struct rw_cuda_found *d_found; /* [features of all groups] scratch: the best split by each */

@@ -261,12 +261,12 @@ static inline uint64_t rw_cuda_left_bytes(const struct rw_cuda *cuda)
     return cuda->free_bytes > bytes ? cuda->free_bytes - bytes : 0;
 }
 
-/* Returns the bytes per node of the set of allowed features that a search reads. 0: all features
- * are allowed. */
+/* Returns the bytes per node of the features that are allowed there and their noise, as in `allow`
+ * in tree/engine.h. 0: all features are allowed, without noise. */
 static inline size_t rw_cuda_allowed_bytes(const struct rw_cuda *cuda)
 {
     const struct rw_engine *engine = &cuda->host.base;
-    return rw_rules_by_node(&engine->rules) ? rw_feature_words(engine) * sizeof(uint32_t) : 0;
+    return rw_rules_by_node(&engine->rules) ? rw_node_words(engine) * sizeof(uint32_t) : 0;
 }
 
 /* Returns the bytes of a tile's codes on the device. */
@@ -416,7 +416,7 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);
 /* Converts a result to a split. set: the codes that go left, for a categorical feature. A split by
  * bin leaves the split's own set unchanged. */
-void rw_cuda_take_split(const struct rw_cuts *cuts, int32_t slot, const struct rw_cuda_found *found,
+void rw_cuda_take_split(const struct rw_host *host, int32_t slot, const struct rw_cuda_found *found,
                         const struct rw_code_set *set, struct rw_split *split);
 /* Allocate the memory of rw_cuda_best_level on the device and on the host, for symmetric trees
  * (engine_cuda_level.c). */

@@ -778,9 +778,10 @@ static struct rw_cuda_found found_of(const struct rw_cuda_reply *reply, uint32_t
     return found;
 }
 
-void rw_cuda_take_split(const struct rw_cuts *cuts, int32_t slot, const struct rw_cuda_found *found,
+void rw_cuda_take_split(const struct rw_host *host, int32_t slot, const struct rw_cuda_found *found,
                         const struct rw_code_set *set, struct rw_split *split)
 {
+    const struct rw_cuts *cuts = host->set[0].bins->cuts;
     split->slot = slot;
     split->column = found->column;
     split->is_set = 0;
@@ -791,7 +792,7 @@ void rw_cuda_take_split(const struct rw_cuts *cuts, int32_t slot, const struct r
                                                  .missing_left = found->missing_left,
                                                  .gain = found->gain,
                                                  .n_left = found->n_left};
-        *split = rw_host_set_split(cuts, slot, (uint32_t)found->column, &by_set);
+        *split = rw_host_set_split(host, slot, (uint32_t)found->column, &by_set);
         return;
     }
     split->feature = cuts->feature[found->column];
@@ -799,6 +800,7 @@ void rw_cuda_take_split(const struct rw_cuts *cuts, int32_t slot, const struct r
     split->cut = cuts->cut[cuts->offset[found->column] + found->bin];
     split->missing_left = found->missing_left;
     split->gain = found->gain;
+    split->noise = rw_host_noise(host, slot, (uint32_t)found->column);
     split->n_left = found->n_left;
 }
 
@@ -864,6 +866,9 @@ static int send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
         memcpy(to + i * words, cuda->host.allowed + (size_t)slots[i] * words, bytes);
     search->d_allowed = piece.d;
     search->n_allowed_words = (uint32_t)words;
+    search->noise_word = cuda->host.base.rules.split.gain_noise > 0.0
+                             ? (uint32_t)rw_noise_word(&cuda->host.base)
+                             : 0;
     return rw_cuda_send(cuda, &piece, n * bytes);
 }
 
@@ -927,7 +932,7 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, s
         RW_TRY(rw_cuda_await(cuda, some));
         for (uint32_t i = 0; i < some; i++) {
             const struct rw_cuda_found found = found_of(cuda->search.reply, i);
-            rw_cuda_take_split(cuda->host.set[0].bins->cuts, slots[(uint32_t)first + i], &found,
+            rw_cuda_take_split(&cuda->host, slots[(uint32_t)first + i], &found,
                                cuda->search.reply_set + (cuda->search.reply_set ? i : 0),
                                &out[(uint32_t)first + i]);
         }

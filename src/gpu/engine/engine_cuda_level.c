@@ -117,13 +117,16 @@ int rw_cuda_best_level(struct rw_engine *engine, const int32_t *slots, int n, st
     }
     if (allowed)
         set = (const char *)cuda->host.allowed + (size_t)slots[0] * allowed;
-    RW_TRY(rw_cuda_send_two(cuda, cuda->stack, buffers, set, allowed, &d));
+    RW_TRY(rw_cuda_send_two(cuda, set, allowed, cuda->stack, buffers, &d));
     level->rule = engine->split_rule;
     level->d_direction = cuda->search.d_direction;
     level->d_penalty = cuda->search.d_penalty;
     level->n = (uint32_t)n;
-    level->d_buffer = d;
-    level->d_allowed = allowed ? (const uint32_t *)d + n : NULL;
+    level->d_buffer = (const uint32_t *)d + allowed / sizeof(uint32_t);
+    level->d_allowed = allowed ? d : NULL;
+    level->d_noise = NULL;
+    if (engine->rules.split.gain_noise > 0.0)
+        level->d_noise = (const double *)d + rw_noise_word(engine) / 2;
     RW_TRY(launch_level(cuda, level));
     struct rw_cuda_found best;
     RW_TRY(rw_cuda_answer(cuda, level->d_best, sizeof(best) + buffers));
@@ -131,7 +134,8 @@ int rw_cuda_best_level(struct rw_engine *engine, const int32_t *slots, int n, st
     const char *n_left = (const char *)cuda->answer + sizeof(best);
     for (int i = 0; i < n; i++) {
         memcpy(&best.n_left, n_left + (size_t)i * sizeof(best.n_left), sizeof(best.n_left));
-        rw_cuda_take_split(cuda->host.set[0].bins->cuts, slots[i], &best, NULL, &out[i]);
+        rw_cuda_take_split(&cuda->host, slots[0], &best, NULL, &out[i]);
+        out[i].slot = slots[i];
     }
     return cuda->level_sets.stride ? search_all_sets(cuda, slots, out) : RW_OK;
 }

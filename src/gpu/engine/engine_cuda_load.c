@@ -484,7 +484,7 @@ static int make_search(struct rw_cuda *cuda)
      * and a leaf value), and the columns of a walk; several are sent at a time. */
     cuda->stage.bytes =
         (n_slots + 1) * 192 + n_features * (2 + sizeof(struct rw_cuda_column)) + 65536;
-    cuda->stage.bytes += searched * rw_cuda_allowed_bytes(cuda);
+    cuda->stage.bytes += (searched + 1) * rw_cuda_allowed_bytes(cuda);
     return rw_host_new(&cuda->host, (void **)&cuda->stage.d, cuda->stage.bytes, 1, 1);
 }
 
@@ -505,7 +505,7 @@ static void set_arguments(struct rw_cuda *cuda)
     quantise->most_blocks = (uint32_t)(device->n_multiprocessors * tuning->quantise_blocks);
     quantise->bits = engine->rules.bits;
     quantise->nearest = engine->rules.nearest;
-    quantise->squares = engine->cuts->by_category != NULL;
+    quantise->squares = rw_engine_needs_squares(engine);
     quantise->d_sampled = cuda->sample.d_sampled;
     partition->d_lambda = quantise->d_lambda_q;
     partition->d_hess = quantise->d_hess_q;

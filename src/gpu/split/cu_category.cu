@@ -100,7 +100,7 @@ static __global__ void __launch_bounds__(THREADS)
     }
     if (!is_last_of_node(a, best, first_block + blockIdx.x))
         return;
-    best = best_of_node<WARPS>(a, of_warp);
+    best = best_of_node<WARPS>(a, of_warp, noise_of(a));
     if (threadIdx.x > 0)
         return;
     if (best.gain > 0.0 && best.bin & RW_CUDA_BY_SET)

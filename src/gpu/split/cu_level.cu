@@ -119,7 +119,7 @@ static __global__ void __launch_bounds__(THREADS)
                 best = {net, (int32_t)feature.column, bin + k, missing_left, first_feature + f};
         }
     }
-    best = best_of_block<WARPS>(best, best_of);
+    best = best_of_block<WARPS>(best, best_of, NULL);
     if (threadIdx.x == 0)
         a.d_found[first_feature + f] = best;
 }
@@ -130,10 +130,10 @@ static __global__ void __launch_bounds__(THREADS)
     __shared__ struct rw_cuda_found best_of[WARPS];
     struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
     for (uint32_t f = threadIdx.x; f < n_features; f += THREADS) {
-        if (beats(a.d_found[f], best))
+        if (beats(a.d_found[f], best, a.d_noise))
             best = a.d_found[f];
     }
-    best = best_of_block<WARPS>(best, best_of);
+    best = best_of_block<WARPS>(best, best_of, a.d_noise);
     if (threadIdx.x > 0)
         return;
     if (!(best.gain > 0.0))

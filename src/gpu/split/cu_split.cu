@@ -423,17 +423,17 @@ static __global__ void __launch_bounds__(EXACT_WARPS *WARP)
                 const uint32_t at = first + w * WARP + (uint32_t)__ffs((int)left) - 1;
                 const struct rw_cuda_found found =
                     best_of_feature<S, CHUNKS>(a, cells, place_of(cells, at), least);
-                if (beats(found, best))
+                if (beats(found, best, NULL))
                     best = found;
             }
         }
         __syncthreads();
     }
-    best = best_of_block<EXACT_WARPS>(best, of_warp);
+    best = best_of_block<EXACT_WARPS>(best, of_warp, NULL);
     if (a.n_blocks > 1) {
         if (!is_last_of_node(a, best, block))
             return;
-        best = best_of_node<EXACT_WARPS>(a, of_warp);
+        best = best_of_node<EXACT_WARPS>(a, of_warp, NULL);
     }
     if (threadIdx.x == 0)
         reply(a, best);
@@ -654,21 +654,23 @@ static __global__ void __launch_bounds__(THREADS, sizeof(typename S::sum) > 4 ? 
     __shared__ struct rw_cuda_found of_warp[WARPS];
     const uint32_t f = blockIdx.x * (WARPS / warps) + threadIdx.x / (warps * WARP);
     struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
+    const double *const d_noise = S::SHAPED ? noise_of(a) : NULL;
     search_bins<S, BINS>(a, cells, f, warps, &best);
-    best = best_of_block<WARPS>(best, of_warp);
+    best = best_of_block<WARPS>(best, of_warp, d_noise);
     if (!is_last_of_node(a, best, first_block + blockIdx.x))
         return;
-    best = best_of_node<WARPS>(a, of_warp);
+    best = best_of_node<WARPS>(a, of_warp, d_noise);
     if (threadIdx.x == 0)
         reply(a, best);
 }
 
 /* Returns the number of warps that share a feature: a power of two, up to WARPS. It uses no more
  * warps than the bins need, and no more than can run at once, except to keep a thread's bins within
- * MOST_BINS. */
+ * MOST_BINS. With noise, a feature has a block, since the rough scores of a block say only which
+ * split of a feature may be the best. */
 static uint32_t warps_of(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells)
 {
-    uint32_t warps = 1;
+    uint32_t warps = search->noise_word ? WARPS : 1;
     while (warps < WARPS && warps * WARP < cells->n_bins &&
            (warps * WARP * MOST_BINS < cells->n_bins ||
             (uint64_t)search->n * cells->n_features * warps * 2 <=

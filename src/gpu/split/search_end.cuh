@@ -10,20 +10,25 @@
 enum { WARP = 32 };
 #define ALL_LANES 0xffffffffu
 
-/* Returns 1 if `a` is better: higher gain, then lower column, then lower bin. Exactly one thread
- * tries each (column, bin), so no two of the threads' best splits are equal in all three. */
-static __device__ int beats(const struct rw_cuda_found &a, const struct rw_cuda_found &b)
+/* Returns 1 if `a` is better: by rw_compare_gains, then lower column, then lower bin. Exactly one
+ * thread tries each (column, bin), so no two of the threads' best splits are equal in all three.
+ * d_noise: of features at the node; NULL: none. */
+static __device__ __forceinline__ int beats(const struct rw_cuda_found &a,
+                                            const struct rw_cuda_found &b, const double *d_noise)
 {
-    if (a.gain != b.gain)
-        return a.gain > b.gain;
+    const int by_noise = d_noise && a.gain > 0.0 && b.gain > 0.0;
+    const int order = rw_compare_gains(a.gain, by_noise ? d_noise[a.column] : 0.0, b.gain,
+                                       by_noise ? d_noise[b.column] : 0.0);
+    if (order)
+        return order > 0;
     return a.column != b.column ? a.column < b.column : a.bin < b.bin;
 }
 
 /* Finds the best split of a block; only thread 0's result is valid. of_warp: [WARPS] shared memory.
  * A warp without a split skips the exchange of its lanes. */
 template <int WARPS>
-static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
-                                                     struct rw_cuda_found *of_warp)
+static __device__ struct rw_cuda_found
+best_of_block(struct rw_cuda_found best, struct rw_cuda_found *of_warp, const double *d_noise)
 {
     const uint32_t lane = threadIdx.x % WARP;
     const int any = __any_sync(ALL_LANES, best.gain > 0.0);
@@ -34,14 +39,14 @@ static __device__ struct rw_cuda_found best_of_block(struct rw_cuda_found best,
         other.bin = __shfl_xor_sync(ALL_LANES, best.bin, step);
         other.missing_left = __shfl_xor_sync(ALL_LANES, best.missing_left, step);
         other.n_left = __shfl_xor_sync(ALL_LANES, best.n_left, step);
-        if (beats(other, best))
+        if (beats(other, best, d_noise))
             best = other;
     }
     if (lane == 0)
         of_warp[threadIdx.x / WARP] = best;
     __syncthreads();
     for (int w = 0; w < WARPS && threadIdx.x == 0; w++) {
-        if (beats(of_warp[w], best))
+        if (beats(of_warp[w], best, d_noise))
             best = of_warp[w];
     }
     return best;
@@ -58,6 +63,14 @@ static __device__ __forceinline__ int allows(const struct rw_cuda_search &a, uin
 {
     return is_in(a.d_allowed ? a.d_allowed + (uint64_t)blockIdx.y * a.n_allowed_words : NULL,
                  column);
+}
+
+/* Returns the noise of features at the block's node, by column, or NULL. */
+static __device__ __forceinline__ const double *noise_of(const struct rw_cuda_search &a)
+{
+    return a.noise_word ? (const double *)(a.d_allowed + (uint64_t)blockIdx.y * a.n_allowed_words +
+                                           a.noise_word)
+                        : NULL;
 }
 
 /* Returns a histogram's cell. */
@@ -88,8 +101,8 @@ static __device__ int is_last_of_node(const struct rw_cuda_search &a,
 
 /* Finds the best split of all blocks, in the last one; only thread 0's result is valid. */
 template <int WARPS>
-static __device__ struct rw_cuda_found best_of_node(const struct rw_cuda_search &a,
-                                                    struct rw_cuda_found *of_warp)
+static __device__ struct rw_cuda_found
+best_of_node(const struct rw_cuda_search &a, struct rw_cuda_found *of_warp, const double *d_noise)
 {
     struct rw_cuda_found *const d_best = a.d_best + (uint64_t)blockIdx.y * a.n_blocks;
     struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
@@ -102,10 +115,10 @@ static __device__ struct rw_cuda_found best_of_node(const struct rw_cuda_search 
         one.bin = d_one->bin;
         one.missing_left = d_one->missing_left;
         one.n_left = d_one->n_left;
-        if (beats(one, best))
+        if (beats(one, best, d_noise))
             best = one;
     }
-    return best_of_block<WARPS>(best, of_warp);
+    return best_of_block<WARPS>(best, of_warp, d_noise);
 }
 
 /* Writes a node's result to host memory, each word with the number of the launch, by which the host

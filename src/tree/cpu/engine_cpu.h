@@ -422,7 +422,8 @@ const int64_t *rw_cpu_build_end(const struct rw_cpu *cpu, struct rw_cpu_building
  * this case are splits scored roughly (engine_cpu_split.c). */
 static inline int rw_cpu_searches_packed(const struct rw_cpu *cpu)
 {
-    return cpu->words.packed && cpu->host.base.split_rule.l2 < 0x1p60;
+    return cpu->words.packed && cpu->host.base.split_rule.l2 < 0x1p60 &&
+           cpu->host.base.rules.split.gain_noise == 0.0;
 }
 
 /* A postponed split: its rough score may be the best, but it depends on idle documents whether its

@@ -99,7 +99,9 @@ static void search_feature(const struct level *level, uint32_t f, struct candida
     memset(c, 0, sizeof(*c));
     for (int i = 0; i < level->nodes.n; i++)
         add_node(cpu, level->nodes.slots[i], f, c);
-    struct rw_split found = {.column = (int32_t)f, .feature = cuts->feature[f]};
+    struct rw_split found = {.column = (int32_t)f,
+                             .feature = cuts->feature[f],
+                             .noise = rw_host_noise(&cpu->host, level->nodes.slots[0], f)};
     for (uint32_t b = 0; b < rw_cuts_n_bins(cuts, f); b++) {
         const float cut = cuts->cut[cuts->offset[f] + b];
         for (int missing_left = 1; missing_left >= 0; missing_left--) {

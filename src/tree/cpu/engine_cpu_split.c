@@ -6,14 +6,15 @@
 
 #include "tree/cpu/engine_cpu.h"
 
-/* Returns 1 if a split is better than *best. Among equal gains, the lower feature is better, then
- * the lower threshold, then missing values to the left. The order must be checked, because columns
- * and postponed splits are not tried in order. */
-static int is_better(const struct rw_split *best, double gain, int32_t column, uint32_t bin,
-                     int missing_left)
+/* Returns 1 if a split is better than *best, by rw_compare_gains. Among equal ones, the lower
+ * feature is better, then the lower threshold, then missing values to the left. The order must be
+ * checked, because columns and postponed splits are not tried in order. */
+static int is_better(const struct rw_split *best, double gain, double noise, int32_t column,
+                     uint32_t bin, int missing_left)
 {
-    if (gain != best->gain || !(gain > 0.0))
-        return gain > best->gain;
+    const int order = rw_compare_gains(gain, noise, best->gain, best->noise);
+    if (order || !(gain > 0.0))
+        return order > 0;
     if (column != best->column)
         return column < best->column;
     return bin != best->bin ? bin < best->bin : missing_left > best->missing_left;
@@ -39,6 +40,7 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
     const int direction = rw_host_direction(&cpu->host, f);
     const float cut = cuts->cut[cuts->offset[f] + b];
     const int zero_left = 0.0f <= cut;
+    const double noise = rw_host_noise(&cpu->host, search->best.slot, f);
     for (int missing_left = 1; missing_left >= 0; missing_left--) {
         struct rw_cell l = *left, r = others;
         if (missing->n + idle->missing == 0 && missing_left != zero_left)
@@ -55,7 +57,7 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
         const double gain =
             rw_net_gain(rule, rw_ordered_gain(rule, direction, &l, &r, search->parent_gain),
                         rw_host_penalty(&cpu->host, f));
-        if (is_better(&search->best, gain, (int32_t)f, b, missing_left))
+        if (is_better(&search->best, gain, noise, (int32_t)f, b, missing_left))
             search->best = (struct rw_split){.slot = search->best.slot,
                                              .column = (int32_t)f,
                                              .feature = cuts->feature[f],
@@ -63,6 +65,7 @@ static int try_cut(const struct rw_cpu *cpu, struct rw_cpu_search *search, uint3
                                              .cut = cut,
                                              .missing_left = missing_left,
                                              .gain = gain,
+                                             .noise = noise,
                                              .n_left = (uint32_t)n_left};
     }
     return others.n > 0;
@@ -107,7 +110,7 @@ static void try_sets(const struct rw_cpu *cpu, struct rw_cpu_search *search, uin
         missing = rw_cpu_decode(&cpu->words, cells + n_bins * n_words);
     rw_category_split(&cpu->host.base.split_rule, rw_host_penalty(&cpu->host, f), cell, n_bins,
                       &missing, &found);
-    const struct rw_split split = rw_host_set_split(cuts, search->best.slot, f, &found);
+    const struct rw_split split = rw_host_set_split(&cpu->host, search->best.slot, f, &found);
     if (found.gain > 0.0 && rw_split_is_better(&split, &search->best))
         search->best = split;
 }

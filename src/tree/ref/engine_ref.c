@@ -174,13 +174,15 @@ static void try_cut(const struct rw_level *level, uint32_t f, uint32_t b, int ha
             continue;
         const double gain = rw_net_gain(&host->base.split_rule, gain_of(level, f, missing_left),
                                         rw_host_penalty(host, f));
-        if (gain > best->gain)
+        const double noise = rw_host_noise(host, level->slots[0], f);
+        if (rw_compare_gains(gain, noise, best->gain, best->noise) > 0)
             *best = (struct rw_split){.column = (int32_t)f,
                                       .feature = cuts->feature[f],
                                       .bin = b,
                                       .cut = cut,
                                       .missing_left = missing_left,
-                                      .gain = gain};
+                                      .gain = gain,
+                                      .noise = noise};
     }
 }
 
@@ -213,8 +215,9 @@ static void try_sets(const struct rw_level *level, uint32_t f, struct rw_split *
     struct rw_category_split found;
     rw_category_split(&host->base.split_rule, rw_host_penalty(host, f), cells_of(level, 0, f),
                       rw_cuts_n_bins(cuts, f), &missing, &found);
-    if (found.gain > best->gain)
-        *best = rw_host_set_split(cuts, 0, f, &found);
+    const struct rw_split split = rw_host_set_split(host, level->slots[0], f, &found);
+    if (rw_compare_gains(split.gain, split.noise, best->gain, best->noise) > 0)
+        *best = split;
 }
 
 /* The search for the split of a level, or of a single node. Goes through the features in order.

@@ -160,7 +160,7 @@ static int sim_allow(struct rw_engine *engine, const int32_t *slots, int n,
 {
     const struct sim *sim = sim_of(engine);
     RW_TRY(enter_with(engine, slots, (size_t)n, sizeof(*slots)));
-    int status = lend(engine, features, (size_t)n * rw_feature_words(engine), sizeof(*features));
+    int status = lend(engine, features, (size_t)n * rw_node_words(engine), sizeof(*features));
     if (status >= 0)
         status = rw_ref_ops.allow(engine, sim->lent[0].p, n, sim->lent[1].p);
     return leave(engine, status);
