@@ -146,6 +146,8 @@ static int option(struct job *job, const char *text)
         job->rules.doc_threshold = (uint64_t)(real * 4294967296.0 + 0.5);
     else if (NAMED("sample-features-node"))
         job->rules.node_threshold = (uint64_t)(real * 4294967296.0 + 0.5);
+    else if (NAMED("gain-noise"))
+        job->rules.split.gain_noise = real;
     else if (NAMED("l2"))
         job->grow.l2 = real;
     else if (NAMED("rate"))

@@ -34,7 +34,7 @@ from gradients import REAL  # noqa: E402
 from lambdas import query_lambdas  # noqa: E402
 from monotone import bounds_of, directions, keeps_order  # noqa: E402
 from philox import draw, philox  # noqa: E402
-from shape import features_of, penalties  # noqa: E402
+from shape import deviation_of, features_of, noise_of, penalties  # noqa: E402
 
 # ---- data ----
 
@@ -211,7 +211,9 @@ class Search:
         mean = sum(out['hess_q'][d] for d in docs) / len(docs) if self.newton else 1
         self.k, self.prior = opt['split-l2'] * mean, opt['category-smoothing'] * mean
         squares = sum(out['lambda_q'][d] ** 2 for d in docs)
-        self.bit_cost = opt['category-penalty'] * (squares / len(docs) / mean if mean > 0 else 0.0) * self.scale
+        random_gain = (squares / len(docs) / mean if mean > 0 else 0.0) * self.scale
+        self.bit_cost = opt['category-penalty'] * random_gain
+        self.deviation = deviation_of(opt, len(docs), random_gain, out['tree'], rate_of(opt, out['tree']))
         columns = [f for f in data.features if self.can_split(f)]
         kept = sample(opt, opt['sample-features'], columns, out['tree'], 3)
         self.features = [f for f, keep in zip(columns, kept) if keep]
@@ -252,49 +254,55 @@ class Search:
                                    s[1] * self.hess_unit >= self.opt['min-weight'])
 
     def best(self, node):
-        """(gain, feature, cut, missing_left, left documents), or None."""
-        best, docs = None, node.docs
-        whole = self.sums(docs)
-        features = features_of(self.opt, self.out['tree'], self.features, node.path, node.sides)
-        for f in features:
-            if f in self.data.n_codes:
-                found = categories.best(self, docs, f)
-                if found and (best is None or found[0] > best[0]):
-                    best = found
-                continue
-            column = self.data.value[f]
-            by_value = {}
-            for d in docs:
-                by_value.setdefault(column[d], []).append(d)
-            missing = by_value.pop(None, [])
-            missing_sums = self.sums(missing)
-            values = sorted(by_value)
-            at, left = 0, (0, 0, 0)
-            for highest, cut in self.data.cut[f]:
-                while at < len(values) and values[at] <= highest:
-                    s = self.sums(by_value[values[at]])
-                    left = tuple(a + b for a, b in zip(left, s))
-                    at += 1
-                for missing_left in (1, 0):
-                    if not missing and missing_left != (0.0 <= cut):
-                        continue
-                    l = left
-                    if missing_left:
-                        l = tuple(a + b for a, b in zip(l, missing_sums))
-                    r = tuple(a - b for a, b in zip(whole, l))
-                    if l[0] == 0 or r[0] == 0 or not self.allowed(l) or not self.allowed(r):
-                        continue
-                    if not keeps_order(self.direction.get(f, 0), *(self.value(s) for s in (l, r))):
-                        continue
-                    gain = (self.side(l) + self.side(r) - self.side(whole)) * self.scale
-                    gain -= self.penalty.get(f, 0.0)
-                    if gain > self.opt['min-gain'] and (best is None or gain > best[0]):
-                        best = (gain, f, cut, missing_left)
-        if best is None:
+        """(gain, feature, cut, missing_left, left documents), or None. The feature is chosen with noise."""
+        docs, whole, found = node.docs, self.sums(node.docs), []
+        for f in features_of(self.opt, self.out['tree'], self.features, node.path, node.sides):
+            split = categories.best(self, docs, f) if f in self.data.n_codes else self.best_cut(docs, whole, f)
+            if split:
+                found.append(split)
+        if not found:
             return None
+
+        def with_noise(split):
+            if not self.opt['gain-noise']:
+                return split[0]
+            noise = noise_of(self.opt, self.out['tree'], split[1], node.sides, self.deviation)
+            return math.sqrt(split[0]) + noise
+        best = max(found, key=with_noise)  # the first of equal ones
         column = self.data.value[best[1]]
         goes_left = [d for d in docs if is_left(best[2], best[3], column[d])]
         return best + (goes_left,)
+
+    def best_cut(self, docs, whole, f):
+        """(gain, feature, cut, missing_left), or None."""
+        best, column, by_value = None, self.data.value[f], {}
+        for d in docs:
+            by_value.setdefault(column[d], []).append(d)
+        missing = by_value.pop(None, [])
+        missing_sums = self.sums(missing)
+        values = sorted(by_value)
+        at, left = 0, (0, 0, 0)
+        for highest, cut in self.data.cut[f]:
+            while at < len(values) and values[at] <= highest:
+                s = self.sums(by_value[values[at]])
+                left = tuple(a + b for a, b in zip(left, s))
+                at += 1
+            for missing_left in (1, 0):
+                if not missing and missing_left != (0.0 <= cut):
+                    continue
+                l = left
+                if missing_left:
+                    l = tuple(a + b for a, b in zip(l, missing_sums))
+                r = tuple(a - b for a, b in zip(whole, l))
+                if l[0] == 0 or r[0] == 0 or not self.allowed(l) or not self.allowed(r):
+                    continue
+                if not keeps_order(self.direction.get(f, 0), *(self.value(s) for s in (l, r))):
+                    continue
+                gain = (self.side(l) + self.side(r) - self.side(whole)) * self.scale
+                gain -= self.penalty.get(f, 0.0)
+                if gain > self.opt['min-gain'] and (best is None or gain > best[0]):
+                    best = (gain, f, cut, missing_left)
+        return best
 
 
 def is_left(cut, missing_left, value):
@@ -344,6 +352,12 @@ def grow(opt, search):
     return nodes, splits
 
 
+def rate_of(opt, tree):
+    """A rate of A:B:N is A in the first of N rounds, and B after them."""
+    a, b, n = map(float, (str(opt['rate']).split(':') + [opt['rate'], 1])[:3])
+    return a * (b / a) ** (min(tree, n) / n)
+
+
 def check_tree(opt, data, out, shifts, exponents, fail):
     """Returns (splits, leaves, leaves that are == as floats)."""
     search = Search(opt, data, out, shifts, exponents)
@@ -361,9 +375,8 @@ def check_tree(opt, data, out, shifts, exponents, fail):
                out['left'][k], out['right'][k])
         if got != expected:
             fail('split %d is %r, expected %r' % (k, got, expected))
-    # leaves, from exact sums; a rate of A:B:N is A in the first of N rounds, and B after them
-    a, b, n = map(float, (str(opt['rate']).split(':') + [opt['rate'], 1])[:3])
-    rate = a * (b / a) ** (min(out['tree'], n) / n)
+    # leaves, from exact sums
+    rate = rate_of(opt, out['tree'])
     unit_l, unit_w = 2.0 ** -exponents[0], 2.0 ** -exponents[1]
     root = nodes[0].docs
     mean = sum(out['hess'][d] for d in root) * unit_w / len(root)
@@ -402,7 +415,7 @@ DEFAULTS = {'objective': 'lambdarank', 'split': 'mart', 'grow': 'leaves', 'absen
             'min-gain': 0.0, 'split-l2': 0.0, 'sample-queries': 1.0, 'sample-features': 1.0,
             'l2': 0.0, 'rate': 0.1, 'leaves': 12, 'depth': 0, 'trees': 3, 'threads': 2, 'monotone': '',
             'interactions': '', 'feature-penalty': '', 'sample-docs': 1.0, 'sample-features-node': 1.0,
-            'categorical': '', 'category-smoothing': 10.0, 'category-penalty': 0.7}
+            'gain-noise': 0.0, 'categorical': '', 'category-smoothing': 10.0, 'category-penalty': 0.7}
 
 CASES = [
     ('mart', {}),
@@ -488,6 +501,15 @@ CASES = [
     ('sample-node-one', {'sample-features-node': 1e-9, 'trees': 6, 'split': 'newton',
                          'sample-features': 0.8, 'interactions': '1-5;8-60'}),
     ('sample-node-levels', {'sample-features-node': 0.5, 'grow': 'levels', 'depth': 4, 'rate': 0.5}),
+    ('noise', {'gain-noise': 4.0, 'trees': 5, 'rate': 0.5, 'min-docs': 2, 'leaves': 24}),
+    ('noise-newton', {'gain-noise': 1.5, 'split': 'newton', 'monotone': '1:-,3:+,8:+,60:-', 'rate': '0.5:0.2:3',
+                      'feature-penalty': '3:0.7,8:0.05', 'interactions': '1-5;3-60', 'min-docs': 2, 'leaves': 24,
+                      'sample-queries': 0.8, 'seed': 12345678901234567890, 'trees': 5}),
+    ('noise-levels', {'gain-noise': 3.0, 'sample-features-node': 0.5, 'grow': 'levels', 'depth': 4,
+                      'objective': 'regression', 'min-gain': 0.01}),
+    ('noise-fades', {'gain-noise': 4.0, 'rate': 1.0, 'trees': 10, 'min-docs': 2}),
+    ('noise-categories', {'gain-noise': 2.0, 'categorical': '60-63', 'min-docs': 2, 'split': 'newton', 'leaves': 24,
+                          'feature-penalty': '61:0.3', 'sample-docs': 0.8}),
     ('sample-docs', {'sample-docs': 0.5, 'trees': 5, 'seed': 12345678901234567890}),
     ('sample-docs-newton', {'sample-docs': 0.3, 'sample-queries': 0.6, 'split': 'newton',
                             'weights': 'doc', 'min-docs': 2}),

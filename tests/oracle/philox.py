@@ -10,5 +10,9 @@ def philox(counter, key0, key1):
     return c
 
 
+def draw4(seed, item, tree, stream):
+    return philox([item & 0xffffffff, item >> 32, tree, stream], seed & 0xffffffff, seed >> 32)
+
+
 def draw(seed, item, tree, stream, word=0):
-    return philox([item & 0xffffffff, item >> 32, tree, stream], seed & 0xffffffff, seed >> 32)[word]
+    return draw4(seed, item, tree, stream)[word]

@@ -1,7 +1,9 @@
-"""The features that may split a node, and their costs, for oracle.py."""
+"""The features that may split a node, their costs and their noise, for oracle.py."""
+
+import math
 
 from draws import sample
-from philox import draw
+from philox import draw, draw4
 
 
 def items(text, separator=','):
@@ -42,3 +44,17 @@ def features_of(opt, tree, features, path, sides):
     key = key_of(opt, tree, sides)
     kept = sample(opt, opt['sample-features-node'], allowed, tree, 14, 4, key)
     return [f for f, keep in zip(allowed, kept) if keep]
+
+
+def deviation_of(opt, n_docs, random_gain, tree, rate):
+    """The standard deviation of a tree's noise, which fades by e with each sum of rates of 1."""
+    left = n_docs / math.exp(rate * tree)
+    return opt['gain-noise'] * math.sqrt(random_gain) * left / (1 + left)
+
+
+def noise_of(opt, tree, feature, sides, deviation):
+    """A feature's at a node: the sum of eight uniform numbers of 0 to 65,535, as a multiple of the sum's standard
+    deviation. The least possible sum counts as 1."""
+    words = draw4(opt['seed'], feature + (key_of(opt, tree, sides) << 32), tree, 1025)
+    halves = [half for word in words for half in divmod(word, 2 ** 16)]
+    return deviation * (1 + sum(halves)) / math.sqrt(8 * 2 ** 32 / 12)
