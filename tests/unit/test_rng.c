@@ -71,8 +71,14 @@ static int number_of(enum rw_stream stream)
         return 13;
     case RW_STREAM_SAMPLE_NODE:
         return 14;
-    case RW_STREAM_SYNTH: /* and all above it */
+    case RW_STREAM_BAG:
+        return 15;
+    case RW_STREAM_SYNTH: /* and all above it, below the next */
         return 16;
+    case RW_STREAM_TUNE:
+        return 1024;
+    case RW_STREAM_GAIN_NOISE:
+        return 1025;
     }
     return -1;
 }
@@ -82,12 +88,12 @@ static int number_of(enum rw_stream stream)
 Test(rng, streams)
 {
     int n = 0;
-    for (int number = 0; number < 64; number++) {
+    for (int number = 0; number < 2048; number++) {
         const int of_name = number_of((enum rw_stream)number);
         cr_assert(of_name == -1 || of_name == number, "%d is %d", number, of_name);
         n += of_name == number;
     }
-    cr_assert_eq(n, 16);
+    cr_assert_eq(n, 19);
 }
 
 Test(rng, evenly_spread)
