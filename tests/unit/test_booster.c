@@ -67,6 +67,7 @@ static struct rw_model *trained(const struct rw_train_hooks *hooks, int n_valid)
 
 BOOSTER_TEST(learns)
 {
+    set("early-stop-rule", "best");
     struct rw_model *model = trained(NULL, 1);
     cr_assert_eq(model->best_round, model->n_trees);
     cr_assert_eq(model->n_metrics, 1);
@@ -562,7 +563,8 @@ BOOSTER_TEST(custom_objective_is_regression_by_hand)
                  RW_OK);
     free(weights);
     const struct rw_train_hooks hooks = {.user = &kind, .gradients = gradients};
-    set("sample-features", "1");
+    set("sample-features", "1"); /* auto depends on the objective, like that of the noise */
+    set("gain-noise", "0.5");
     struct rw_model *custom = trained(&hooks, 0);
     set("objective", "regression");
     struct rw_model *built_in = trained(NULL, 0);

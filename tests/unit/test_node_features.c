@@ -146,6 +146,74 @@ Test(node_features, each_node_has_its_own)
     rw_model_free(model);
 }
 
+/* A model's text, with one of these sets of parameters. */
+static void text_with(const char *noise, const char *batch, const char *seed, char **text,
+                      size_t *n)
+{
+    set("gain-noise", noise);
+    set("batch", batch);
+    set("seed", seed);
+    set("rounding", "nearest");
+    set("sample-features", "1");
+    struct rw_model *model = trained();
+    cr_assert_eq(rw_model_write_memory(ctx, model, text, n), RW_OK);
+    rw_model_free(model);
+}
+
+static int differ(const char *a, size_t n_a, const char *b, size_t n_b)
+{
+    return n_a != n_b || memcmp(a, b, n_a);
+}
+
+/* The noise of a node depends on its path and not on the batch in which it is searched. Without
+ * noise, the seed has no effect here. */
+Test(node_features, noise_does_not_depend_on_batches)
+{
+    static const char *const noise[] = {"0", "0.5", "4"};
+    char *first = NULL;
+    size_t n_first = 0;
+    for (int i = 0; i < 3; i++) {
+        char *text, *other;
+        size_t n, n_other;
+        text_with(noise[i], "1", "1", &text, &n);
+        text_with(noise[i], "16", "1", &other, &n_other);
+        cr_expect_not(differ(text, n, other, n_other), "noise %s", noise[i]);
+        rw_free(other);
+        text_with(noise[i], "1", "2", &other, &n_other);
+        cr_expect_eq(differ(text, n, other, n_other), i > 0, "noise %s", noise[i]);
+        rw_free(other);
+        cr_expect(!first || differ(first, n_first, text, n));
+        rw_free(first);
+        first = text;
+        n_first = n;
+    }
+    rw_free(first);
+}
+
+/* Without a good feature, noise makes nodes use others, and stored gains are without noise: that of
+ * the root is at most the best one. */
+Test(node_features, noise_is_not_part_of_gains)
+{
+    double best = 0.0;
+    int n_below = 0;
+    set("sample-features", "1");
+    set("rounding", "nearest");
+    for (int seed = 0; seed < 8; seed++) {
+        char number[8];
+        snprintf(number, sizeof(number), "%d", seed);
+        set("seed", number);
+        set("gain-noise", seed ? "100" : "0");
+        struct rw_model *model = trained();
+        const double gain = model->tree[0].gain[0];
+        if (!seed)
+            best = gain;
+        cr_expect(gain > 0.0 && gain <= best, "seed %d: %g, best %g", seed, gain, best);
+        n_below += gain < best;
+        rw_model_free(model);
+    }
+    cr_expect_gt(n_below, 0);
+}
+
 /* A level of a symmetric tree has one feature, which is drawn for that level among those that
  * the features above allow. */
 Test(node_features, each_level_has_its_own)

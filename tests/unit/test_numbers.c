@@ -151,6 +151,27 @@ Test(numbers, gains_of_splits)
     cr_assert(!rw_side_allowed(&rule, &some));
 }
 
+/* Noise decides between features, whose splits have different noise, and never among splits of one
+ * feature. A split without a gain is not chosen, whatever its noise. */
+Test(numbers, comparison_of_gains_with_noise)
+{
+    cr_expect_gt(rw_compare_gains(9.0, 0.0, 4.0, 0.0), 0);
+    cr_expect_lt(rw_compare_gains(4.0, 0.0, 9.0, 0.0), 0);
+    cr_expect_eq(rw_compare_gains(4.0, 0.0, 4.0, 0.0), 0);
+    cr_expect_gt(rw_compare_gains(9.0, 1.0, 4.0, 1.5), 0); /* 4 against 3.5 */
+    cr_expect_eq(rw_compare_gains(9.0, 1.0, 4.0, 2.0), 0);
+    cr_expect_lt(rw_compare_gains(9.0, 1.0, 4.0, 2.5), 0);
+    cr_expect_gt(rw_compare_gains(4.0, 2.5, 9.0, 1.0), 0);
+    /* With the same noise, gains differ even if their square roots are equal as doubles. */
+    const double above = nextafter(4.0, 5.0);
+    cr_assert_eq(sqrt(above), 2.0);
+    cr_expect_gt(rw_compare_gains(above, 7.0, 4.0, 7.0), 0);
+    cr_expect_lt(rw_compare_gains(4.0, 7.0, above, 7.0), 0);
+    cr_expect_lt(rw_compare_gains(0.0, 100.0, 1e-300, 0.5), 0);
+    cr_expect_gt(rw_compare_gains(1e-300, 0.5, 0.0, 100.0), 0);
+    cr_expect_eq(rw_compare_gains(0.0, 100.0, 0.0, 0.5), 0);
+}
+
 static struct rw_sum sum_of(uint64_t n, int64_t lambda, int64_t weight)
 {
     return (struct rw_sum){n, lambda >> 32, lambda & 0xffffffff, weight >> 32, weight & 0xffffffff};

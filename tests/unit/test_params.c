@@ -196,9 +196,12 @@ Test(params, by_the_size_of_the_training_set)
     cr_expect_eq(chosen(10800, 32).sample_features, 0.5);
     cr_expect_eq(chosen(10800, 99).sample_features, 0.5);
     cr_expect_eq(chosen(10800, 100).sample_features, 0.25);
+    cr_expect_eq(chosen(10799, 100).gain_noise, 4.0);
+    cr_expect_eq(chosen(10800, 100).gain_noise, 0.0);
     cr_expect_eq(chosen(10799, 100).rate, 0.1);
     cr_expect_eq(chosen(10800, 100).rate, 0.05);
     set("objective", "regression");
+    cr_expect_eq(chosen(10799, 100).gain_noise, 0.0);
     cr_expect_eq(chosen(10800, 100).rate, 0.1);
     set("objective", "lambdarank");
     cr_expect_eq(chosen(10800, 99).rate, 0.1);
@@ -210,6 +213,11 @@ Test(params, by_the_size_of_the_training_set)
     cr_expect_eq(chosen(10799, 100).sample_features, 0.5);
     set("sample-features", "0.7");
     cr_expect_eq(chosen(1, 1).sample_features, 0.7);
+    set("gain-noise", "1.5");
+    cr_expect_eq(chosen(10799, 100).gain_noise, 1.5);
+    cr_expect_eq(chosen(10800, 100).gain_noise, 1.5);
+    set("gain-noise", "0");
+    cr_expect_eq(chosen(10799, 100).gain_noise, 0.0);
     set("split", "newton");
     set("leaves", "31");
     cr_expect_eq(chosen(1, 100).split, RW_SPLIT_NEWTON);
@@ -291,7 +299,7 @@ Test(params, auto_is_the_chosen_value)
         int zero_is_auto; /* a hint says that 0 is auto here */
     } items[] = {{"rounds", "7", 0, 0}, {"rate", "0.5", 0, 0},          {"leaves", "7", 0, 1},
                  {"depth", "7", 1, 0},  {"sample-features", "1", 0, 0}, {"threads", "2", 0, 1},
-                 {"batch", "2", 0, 1}};
+                 {"batch", "2", 0, 1},  {"gain-noise", "2.5", 1, 0}};
     for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
         const char *name = items[i].name;
         cr_expect_str_eq(rw_param_info(rw_param_find(name))->default_value, "auto");
@@ -449,14 +457,17 @@ Test(params, parameters_that_may_have_no_effect)
     check("truncation=5 objective=listnet", "truncation");
     check("label-gain=linear objective=listnet metric=rmse", NULL);
     check("label-gain=linear objective=queryrmse metric=rmse", "label-gain");
-    check("seed=3 rounding=nearest sample-features=1 objective=xendcg", NULL);
-    check("seed=3 rounding=nearest sample-features=1 objective=listnet", "seed");
+    check("seed=3 rounding=nearest sample-features=1 objective=xendcg gain-noise=0", NULL);
+    check("seed=3 rounding=nearest sample-features=1 objective=listnet gain-noise=0", "seed");
     check("empty=1 metric=rmse", "empty");
     check("ties=mean metric=rmse", "ties");
     check("ties=mean empty=0 metric=rmse,mrr", NULL);
-    check("seed=3 rounding=nearest sample-features=1", "seed");
-    check("seed=3 rounding=nearest sample-features=0.5", NULL);
-    check("seed=3 rounding=nearest sample-queries=0.5", NULL);
+    check("seed=3 rounding=nearest sample-features=1 gain-noise=0", "seed");
+    check("seed=3 rounding=nearest sample-features=1 gain-noise=0.5", NULL);
+    check("seed=3 rounding=nearest sample-features=1", NULL); /* auto may be noise */
+    check("seed=3 rounding=nearest sample-features=1 objective=regression", "seed");
+    check("seed=3 rounding=nearest sample-features=0.5 gain-noise=0", NULL);
+    check("seed=3 rounding=nearest sample-queries=0.5 gain-noise=0", NULL);
     check("rounding=nearest", NULL);
     check("hist=lanes device=cpu", "hist");
     check("gpu-memory=8G", "gpu-memory");
@@ -490,7 +501,7 @@ Test(params, defaults_are_not_reported)
     check("label-gain=exp objective=regression metric=rmse", NULL);
     check("relevant=1", NULL);
     check("empty=skip ties=file metric=rmse", NULL);
-    check("seed=1 rounding=nearest sample-features=1", NULL);
+    check("seed=1 rounding=nearest sample-features=1 gain-noise=0", NULL);
     check("hist=auto device=cpu", NULL);
 }
 

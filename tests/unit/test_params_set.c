@@ -249,6 +249,7 @@ Test(params_set, unknown_names_say_the_nearest)
         {"subsample", "sample-docs"},
         {"bagging_by_query", "sample-queries"},
         {"colsample_bynode", "sample-features-node"},
+        {"random_strength", "gain-noise"},
         {"interaction_constraints", "interactions"},
         {"nthread", "threads"},
         {"grow_policy", "grow"},

@@ -162,7 +162,7 @@ TRAININGS_TEST(chosen_parameters_are_marked)
         if (param.is_auto)
             strcat(strcat(strcat(strcat(chosen, param.name), " "), param.value), "; ");
     }
-    cr_assert_str_eq(chosen, "rate 0.1; split mart; sample-features 0.5; ");
+    cr_assert_str_eq(chosen, "rate 0.1; split mart; sample-features 0.5; gain-noise 4; ");
     rw_model_free(model);
 }
 
