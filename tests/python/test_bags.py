@@ -75,7 +75,8 @@ MORE: dict[str, dict[str, Any]] = {
     "yetirank": {"objective": "yetirank"},
     "newton": {"split": "newton", "sample_features": 0.6},
     "documents": {"sample_queries": 1, "sample_docs": 0.6},
-    "rounding": {"sample_queries": 1},
+    "rounding": {"sample_queries": 1, "gain_noise": 0},
+    "noise": {"sample_queries": 1, "rounding": "nearest", "sample_features": 1},
 }
 
 
@@ -315,12 +316,16 @@ def test_spread_needs_bags(made: Made, params: dict[str, Any]) -> None:
         ({"bag_queries": 0}, "found '0'"),
         ({"bag_queries": 1.5}, "found '1.5'"),
         ({"bags": 2.5}, "expected a whole number, 1 to 64, found '2.5'"),
-        ({"rounding": "nearest", "sample_queries": 1, "sample_features": 1, "seed": 1}, "all 3 bags would be equal"),
+        (
+            {"rounding": "nearest", "sample_queries": 1, "sample_features": 1, "gain_noise": 0, "seed": 1},
+            "all 3 bags would be equal",
+        ),
         (
             {
                 "rounding": "nearest",
                 "sample_queries": 1,
                 "sample_features": 1,
+                "gain_noise": 0,
                 "objective": lambda scores, _: (scores, scores),
             },
             "all 3 bags would be equal",

@@ -211,6 +211,9 @@ def test_samples_and_costs_of_features() -> None:
     assert params == {"sample_features": 0.8, "sample_features_node": 0.5}
     assert sum("gains are not multiplied" in note for note in notes) == 2
     assert rw.from_xgboost({"colsample_bynode": 0.5})[0] == {"sample_features_node": 0.5, "grow": "levels"}
+    params, notes = rw.from_catboost({"random_strength": 2})
+    assert params == {"gain_noise": 2, "grow": "symmetric"}
+    assert any(note.startswith("random_strength: noise is added to the square root of") for note in notes)
 
 
 def test_each_name_of_the_others_is_known() -> None:

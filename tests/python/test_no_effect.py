@@ -38,7 +38,7 @@ NUMBERS: dict[str, tuple[float, float]] = {
     "truncation": (2, 15), "sigma": (0.5, 2), "position-l2": (0, 5), "position-norm": (0, 5), "permutations": (1, 4),
     "decay": (0.5, 1), "refit-decay": (0, 1), "category-smoothing": (0, 20), "category-penalty": (0, 1),
     "sample-queries": (0.5, 1), "sample-features": (0.5, 1), "sample-docs": (0.5, 1), "sample-features-node": (0.5, 1),
-    "bags": (1, 3), "bag-queries": (0.5, 1),
+    "gain-noise": (0, 8), "bags": (1, 3), "bag-queries": (0.5, 1),
     "early-stop": (0, 9), "early-stop-delta": (0, 0.01), "relevant": (1, 3), "seed": (1, 99), "threads": (1, 3),
     "batch": (1, 4),
 }  # fmt: skip
@@ -82,6 +82,7 @@ def draws(given: dict[str, Any]) -> bool:
     return (
         given.get("rounding") != "nearest"
         or any(given.get(name, 1) < 1 for name in samples)
+        or given.get("gain-noise", 0) > 0
         or objective in ("yetirank", "xendcg")
         or (objective == "lambdarank" and given.get("pairs") == "mean:2")
     )
@@ -127,6 +128,7 @@ def test_random_combinations(made: Made, other: Made) -> None:
         given.setdefault("min-docs", 3)
         given.setdefault("l2", 5)
         given.setdefault("sample-features", 1)
+        given.setdefault("gain-noise", 0)
         if contradicts(given, valid is not None):
             n_contradictions += 1
             with pytest.raises(rankwood.ParameterError):

@@ -102,7 +102,7 @@ def test_labels_of_a_large_tree_stand_apart(axes: Any, depth: int | None) -> Non
     x, y, qid = make_arrays(100)
     names = ["a", "b_b", "a_long_name_of_a_feature", "d", "e", "W" * 12]
     data = rw.Dataset(x, y, qid=qid, feature_names=names)
-    model = rw.train({"rounds": 1, "leaves": 40, "min_docs": 3}, data)
+    model = rw.train({"rounds": 1, "leaves": 40, "min_docs": 3, "gain_noise": 0}, data)
     own = rw.plot.tree(model, depth=depth)
     own.figure.canvas.draw()
     boxes = [one.get_bbox_patch().get_window_extent() for one in own.texts]

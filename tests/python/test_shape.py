@@ -1,5 +1,5 @@
 # room: tree
-"""interactions=, feature_penalty=, sample_docs= and sample_features_node=."""
+"""interactions=, feature_penalty=, sample_docs=, sample_features_node= and gain_noise=."""
 
 from __future__ import annotations
 
@@ -55,6 +55,21 @@ def test_samples(made: Made) -> None:
         assert name.replace("_", "-").encode() not in plain
 
 
+def test_noise(made: Made) -> None:
+    plain = bytes_of(made, gain_noise=0)
+    chosen = rankwood.train(SMALL, made.dataset())
+    assert chosen.params["gain_noise"] == 4 and b"\ngain-noise = auto 4\n" in chosen.to_bytes()
+    seen = {plain, chosen.to_bytes()}
+    for noise in (1e-9, 0.5, 2, 4, 100):
+        model = rankwood.train({**SMALL, "gain_noise": noise}, made.dataset())
+        assert model.params["gain_noise"] == noise
+        assert model.to_bytes() == bytes_of(made, gain_noise=noise, threads=1, batch=16)
+        seen.add(model.to_bytes())
+    assert len(seen) == 7
+    assert bytes_of(made, gain_noise=4, seed=2) not in seen
+    assert rankwood.train({**SMALL, "objective": "regression"}, made.dataset()).params["gain_noise"] == 0
+
+
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [
@@ -69,6 +84,9 @@ def test_samples(made: Made) -> None:
         ({"feature_penalty": {True: 1}}, rankwood.ParameterTypeError, "the feature True"),
         ({"sample_docs": 0}, rankwood.ParameterError, "1e-6 to 1"),
         ({"sample_features_node": 2}, rankwood.ParameterError, "1e-9 to 1"),
+        ({"gain_noise": -1}, rankwood.ParameterError, "0 to 100"),
+        ({"gain_noise": 101}, rankwood.ParameterError, "0 to 100"),
+        ({"gain_noise": "some"}, rankwood.ParameterError, "0 to 100"),
     ],
 )
 def test_errors(made: Made, params: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -78,11 +96,11 @@ def test_errors(made: Made, params: dict[str, Any], error: type[Exception], mess
 
 def test_ranker(made: Made) -> None:
     sklearn = pytest.importorskip("rankwood.sklearn")
-    ranker = sklearn.Ranker(
-        **SMALL, interactions=[[0, 1], [2, 3]], feature_penalty={0: 0.5}, sample_docs=0.7, sample_features_node=0.5
-    )
+    shape = {"interactions": [[0, 1], [2, 3]], "feature_penalty": {0: 0.5}, "sample_docs": 0.7}
+    shape |= {"sample_features_node": 0.5, "gain_noise": 2.5}
+    ranker = sklearn.Ranker(**SMALL, **shape)
     ranker.fit(made.X, made.y, qid=made.qid)
-    expected = bytes_of(
-        made, interactions="0,1;2,3", feature_penalty="0:0.5", sample_docs=0.7, sample_features_node=0.5
-    )
+    expected = bytes_of(made, **shape | {"interactions": "0,1;2,3", "feature_penalty": "0:0.5"})
     assert ranker.model_.to_bytes() == expected
+    auto = sklearn.Ranker(**SMALL).fit(made.X, made.y, qid=made.qid).model_
+    assert auto.to_bytes() == bytes_of(made) and auto.params["gain_noise"] == 4
