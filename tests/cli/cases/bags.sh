@@ -43,7 +43,7 @@ say 'prune keeps whole rounds' test "$((left % 3)):$((left < n))" = 0:1
 for wrong in 0 65 x -1; do
     try train train.txt --bags $wrong --quiet -o wrong.txt
 done
-try train train.txt --bags 2 --rounding nearest --sample-features 1 --quiet -o wrong.txt
+try train train.txt --bags 2 --rounding nearest --sample-features 1 --gain-noise 0 --quiet -o wrong.txt
 try train train.txt --bags 3 --bag-queries 1e-4 --quiet -o wrong.txt
 try train train.txt --bags 2 --train-metric on --quiet -o wrong.txt
 awk '{ print NR % 10 + 1 }' train.txt >shown

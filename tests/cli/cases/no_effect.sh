@@ -22,13 +22,13 @@ t --objective yetirank --delta p@6 --truncation 5
 t --pairs all --truncation 5
 t --delta map --pairs mean:2 --truncation 5
 t --delta err --relevant 2
-t --delta map --rounding nearest --seed 2 --sample-features 1
+t --delta map --rounding nearest --seed 2 --sample-features 1 --gain-noise 0
 t --objective regression --label-gain linear
 t --objective regression --label-gain linear --metric rmse --valid a.txt
 t --valid a.txt --relevant 2
 t --valid a.txt --metric rmse --empty 0
 t --valid a.txt --metric rmse --ties mean
-t --rounding nearest --seed 2 --sample-features 1
+t --rounding nearest --seed 2 --sample-features 1 --gain-noise 0
 t --hist lanes
 t --hist lanes --device cpu
 t --gpu-memory 16G --device cpu
@@ -58,7 +58,7 @@ ok --objective yetirank --delta p@1 --truncation 1
 ok --objective yetirank --delta p@1 --truncation none
 ok --delta map --relevant 1
 ok --pairs mean:1 --truncation 30
-ok --delta none --pairs mean:1 --rounding nearest --seed 2 --sample-features 1
+ok --delta none --pairs mean:1 --rounding nearest --seed 2 --sample-features 1 --gain-noise 0
 ok --hist auto --device cpu
 ok --gpu-memory auto --device cpu
 ok --valid v.txt --metric rmse --ties file
@@ -77,7 +77,7 @@ same '--pairs all' '--truncation 5'
 same '--split mart' '--min-hessian 3'
 same '--objective listnet' '--delta map --pairs all --sigma 2 --norm off --debias ipw --permutations 3'
 same '--objective yetirank --delta map' '--decay 0.5 --pairs all'
-same '--rounding nearest --sample-features 1' '--seed 7'
+same '--rounding nearest --sample-features 1 --gain-noise 0' '--seed 7'
 same '--device cpu' '--hist lanes --gpu-memory 8G'
 same '' '--metric map --ties mean --empty 0 --relevant 2 --early-stop-delta 0.1'
 same '' '--categorical 3 --category-smoothing 4' | sed 1,2d

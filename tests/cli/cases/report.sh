@@ -1,7 +1,7 @@
 # room: report
 # A model and its ranking on one page: figures as eval and explain print them; identical each time.
 small_data
-"$RANKWOOD" train train.txt --valid train.txt --valid valid.txt.gz --metric ndcg@10,map --rounds 8 --leaves 7 \
+"$RANKWOOD" train train.txt --valid train.txt --valid valid.txt.gz --metric ndcg@10,map --rounds 8 --leaves 7 --gain-noise 0 \
     --early-stop 0 --quiet -o model.txt 2>talk
 report() {
     "$RANKWOOD" report model.txt --valid valid.txt.gz "$@"

@@ -36,7 +36,7 @@ sed '3s/.*/0.25/' t.start >t.other
 try train train.txt --valid valid.txt --start-scores t.other --valid-start-scores v.start --leaves 7 --min-docs 3 --early-stop 0 --quiet --resume ck -o no
 # Start scores that are all predictions of a model continue its training. The last metric is that of both models
 # together, and the new model has only its own trees.
-alike="--valid valid.txt --rounding nearest --sample-features 1" # chance goes by a tree's number
+alike="--valid valid.txt --rounding nearest --sample-features 1 --gain-noise 0" # chance goes by a tree's number
 train train.txt $alike --rounds 5 -o before
 for set in train valid; do
     "$RANKWOOD" predict before $set.txt --quiet >$set.start

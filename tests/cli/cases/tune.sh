@@ -52,9 +52,9 @@ sed '/repeats this search/d' timed | cmp - repeated && echo repeated
 "$RANKWOOD" synth --shape letor --queries 40 --seed 1 -o a.txt
 "$RANKWOOD" synth --shape letor --queries 25 --seed 2 -o b.txt
 printf 'leaves 3 9\nmonotone 40:+|\n' >few
-"$RANKWOOD" tune a.txt --valid b.txt --rounds 15 --early-stop 5 --space few --trials 3 -o options.1 --quiet |
+"$RANKWOOD" tune a.txt --valid b.txt --rounds 15 --early-stop 5 --gain-noise 0 --space few --trials 3 -o options.1 --quiet |
     sed -n 's/^chosen: trial/trial/p' | tee options
-"$RANKWOOD" train a.txt --valid b.txt --rounds "$(sed 's/.*, \([0-9]*\) rounds.*/\1/' options)" --early-stop 0 $(sed 's/.*rounds://' options) \
+"$RANKWOOD" train a.txt --valid b.txt --rounds "$(sed 's/.*, \([0-9]*\) rounds.*/\1/' options)" --early-stop 0 --gain-noise 0 $(sed 's/.*rounds://' options) \
     -o options.2 --quiet
 say 'the options repeat the model' cmp options.1 options.2
 # A table: columns that are ignored are named in the parameter file.
