@@ -469,6 +469,24 @@ int rw_device_number(const char *device, size_t *length)
                : -1;
 }
 
+void rw_sort(void *all, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+    if (n > 1)
+        qsort(all, n, size, compare);
+}
+
+int rw_by_u32(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+int rw_by_float(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
 static int by_size(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -477,6 +495,5 @@ static int by_size(const void *a, const void *b)
 
 void rw_sort_doubles(double *numbers, size_t n)
 {
-    if (n > 1)
-        qsort(numbers, n, sizeof(*numbers), by_size);
+    RW_SORT(numbers, n, by_size);
 }

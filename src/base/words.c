@@ -76,24 +76,6 @@ const char *rw_word_nearest_always(const char *mistaken, const char *const *word
     return find_nearest(mistaken, words, n_words, 1);
 }
 
-void rw_sort(void *all, size_t n, size_t size, int (*compare)(const void *, const void *))
-{
-    if (n > 1)
-        qsort(all, n, size, compare);
-}
-
-int rw_by_u32(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-int rw_by_float(const void *a, const void *b)
-{
-    const float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 int rw_by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
