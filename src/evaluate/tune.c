@@ -20,6 +20,7 @@
 
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
+#include "io/input.h"
 #include "params/params.h"
 #include "train/train.h"
 
@@ -198,10 +199,12 @@ static int is_level(const struct curve *c, int subset, int best, int round)
     return mean <= RW_STOP_ERRORS * error;
 }
 
-/* Returns the round that a whole training of `limit` rounds keeps for a subset. best: its best. */
-static int kept_round(const struct curve *c, int subset, int best, int limit)
+/* Returns the round that a training keeps whose early stopping sees only a subset. best: its best
+ * round, after which it trains as many rounds as its patience. */
+static int kept_round(const struct curve *c, int subset, int best)
 {
-    const int n = limit < c->n_rounds ? limit : c->n_rounds;
+    const int most = best + c->t->params->early_stop;
+    const int n = most < c->n_rounds ? most : c->n_rounds;
     int n_level = 0, kept = best;
     if (!c->t->is_paired)
         return best;
@@ -337,7 +340,7 @@ static int train_trial(const struct tuning *t, struct rw_ctx *ctx, struct trial 
         if (!trial->is_alive[s])
             continue;
         int best = best_round(c, s, limit[s], &is_over);
-        best = is_last ? kept_round(c, s, best, limit[s]) : best;
+        best = is_last ? kept_round(c, s, best) : best;
         trial->rounds[s] = best;
         trial->mean[s] = c->mean[(best - 1) * N_SUBSETS + s];
         trial->is_whole[s] = (uint8_t)is_last;
@@ -394,17 +397,17 @@ static int resume_rung(struct rung *rung)
     return RW_OK;
 }
 
-/* Adds the results to the checkpoint, except those of failed trials, and writes it if some of them
- * are new. A failed write is a warning. */
+/* Adds the new results to the checkpoint, except those of failed trials, and writes it if there are
+ * any. A failed write is a warning. */
 static int save_rung(const struct rung *rung)
 {
     struct tuning *t = rung->t;
     char head[HEAD_BYTES];
     int is_new = 0;
     for (int i = 0; i < rung->n; i++) {
-        if (rung->trial[i]->status < 0)
+        if (rung->trial[i]->status < 0 || rung->is_done[i])
             continue;
-        is_new |= !rung->is_done[i];
+        is_new = 1;
         record_head(rung, rung->trial[i], head);
         RW_TRY(rw_words_take(&t->checkpoint.record, head));
         RW_TRY(record(&t->checkpoint.record, rung, rung->trial[i]));
@@ -837,8 +840,8 @@ static int check_options(struct tuning *t)
         return rw_fail(t->ctx, RW_ERR_ARGUMENT, "folds is %d: expected 2 to %d", o->n_folds,
                        RW_MAX_TUNE_FOLDS);
     if (!t->valid && (uint32_t)o->n_folds > n)
-        return rw_fail(t->ctx, RW_ERR_DATA, "folds is %d, but the data has %u %s", o->n_folds, n,
-                       n == 1 ? "query" : "queries");
+        return rw_fail(t->ctx, RW_ERR_DATA, "%s needs at least %d queries for %d folds; found %u",
+                       t->what, o->n_folds, o->n_folds, n);
     return rw_search_check(t->ctx, t->what, t->valid);
 }
 
@@ -869,6 +872,19 @@ static int check_params(struct tuning *t)
     return RW_OK;
 }
 
+static int read_file(struct rw_ctx *ctx, const char *path, char **text)
+{
+    struct rw_input *input RW_SCOPED(rw_input_close) = NULL;
+    size_t n;
+    RW_TRY(rw_input_open(ctx, path, &input));
+    return rw_input_read_all(ctx, input, text, &n);
+}
+
+static uint64_t print_text(const char *text)
+{
+    return rw_checksum(0, text, strlen(text));
+}
+
 /* Opens the checkpoint. Its parameters are those that were set and that a model stores. */
 static int open_checkpoint(struct tuning *t)
 {
@@ -877,10 +893,15 @@ static int open_checkpoint(struct tuning *t)
     uint64_t print[RW_TUNE_PRINTS] = {t->valid ? 0 : (uint64_t)t->options->n_folds};
     for (int at = 0; at < RW_N_PARAMS; at++) {
         const char *name = rw_param_rows[at].info.name, *value = rw_params_get(t->params, name);
-        if (rw_params_in_model(t->params, at) &&
+        const int is_file = at == RW_AT_PARAM_propensities || at == RW_AT_PARAM_label_gain ||
+                            at == RW_AT_PARAM_names;
+        const char *path = is_file ? rw_params_file(t->params, at) : NULL;
+        char *text RW_FREED = NULL;
+        if (path)
+            RW_TRY(read_file(t->ctx, path, &text));
+        if ((path || at == RW_AT_PARAM_features || rw_params_in_model(t->params, at)) &&
             rw_params_origin(t->given, name) != RW_PARAM_DEFAULT)
-            print[RW_TUNE_SEARCH] +=
-                rw_mix_item((uint64_t)at, rw_checksum(0, value, strlen(value)));
+            print[RW_TUNE_SEARCH] += rw_mix_item((uint64_t)at, print_text(path ? text : value));
     }
     print[RW_TUNE_SPACE] = rw_checksum(0, space, strlen(space));
     print[RW_TUNE_DATA] = rw_tune_print_data(t->train);

@@ -30,6 +30,11 @@ uint64_t rw_tune_print_data(const struct rw_dataset *dataset)
     }
     for (int i = 0; i < RW_PRINTS; i++)
         sum = rw_mix_item(sum, print.part[i]);
+    for (int32_t i = 0; i < dataset->n_names; i++) { /* parameters may have names of features */
+        const char *name = dataset->name[i].name;
+        sum = rw_mix_item(sum, (uint64_t)dataset->name[i].feature << 32 |
+                                   rw_checksum(0, name, strlen(name)));
+    }
     return sum;
 }
 
@@ -77,6 +82,8 @@ int rw_tune_checkpoint_open(struct rw_tune_checkpoint *out, struct rw_ctx *ctx,
     RW_TRY(rw_model_checksum_check(ctx, how->resume, out->resumed, n));
     out->first = rw_words_of(ctx, how->resume, out->resumed, n - RW_CHECKSUM_LINE_BYTES);
     RW_TRY(head(&out->first, print));
+    out->resumed[n - RW_CHECKSUM_LINE_BYTES] = 0; /* all records stay in the file */
+    RW_TRY(rw_words_take(&out->record, out->first.at));
     rw_log(ctx, RW_LOG_NOTE, "the search resumes from '%s'", how->resume);
     return RW_OK;
 }

@@ -339,7 +339,10 @@ int rw_resident_at_once(const struct rw_resident *r, struct rw_ctx *ctx,
     const struct rw_training training = {.binned = &r->train, .valid = valid, .n_valid = 1};
     struct rw_plan plan;
     uint64_t allowed = 0;
-    if (r->codes)
+    const int is_auto = strcmp(params->device, "auto") == 0;
+    const int on_host =
+        is_auto ? rw_device_check(ctx, "cuda") < 0 : strncmp(params->device, "cuda", 4) != 0;
+    if (r->codes || on_host) /* there are no codes if there are categories */
         return r->train.documents->n_docs <= RW_MOST_DOCS_SIDE_BY_SIDE ? ctx->n_threads : 1;
     const int status = rw_train_plan(ctx, params, &training, &plan);
     rw_params_bytes(params->gpu_memory, &allowed);

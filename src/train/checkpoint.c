@@ -583,8 +583,8 @@ int rw_checkpointer_take_state(struct rw_checkpointer *c, struct rw_gradients *g
         return RW_OK;
     const int status = rw_gradients_read(gradients, 0, "the objective's state", c->resumed.state,
                                          strlen(c->resumed.state));
-    if (status >= 0)
-        return RW_OK;
+    if (status >= 0 || !c->how) /* of a training that was paused, only memory can be missing */
+        return status < 0 ? status : RW_OK;
     return rw_fail(c->ctx, status, "cannot resume from '%s': %s", c->how->resume,
                    rw_last_error(c->ctx));
 }

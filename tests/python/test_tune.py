@@ -103,7 +103,7 @@ def test_the_program_finds_the_same(program, tmp_path):
         ({"time": 0}, "time is 0"),
         ({"time": "50"}, "time is '50'"),
         ({"trials": 2, "n_folds": 1}, "n_folds is 1"),
-        ({"trials": 2, "n_folds": 61}, "folds is 61, but the data has 60 queries"),
+        ({"trials": 2, "n_folds": 61}, "tuning needs at least 61 queries for 61 folds; found 60"),
         ({"trials": 2, "space": {"leafs": (1, 2)}}, "unknown parameter 'leafs'; the nearest is 'leaves'"),
         ({"trials": 2, "space": {"leaves": (4, 4)}}, "the range of 'leaves' is empty: 4 to 4"),
         ({"trials": 2, "space": {"leaves": 4}}, "expected a tuple"),

@@ -155,7 +155,27 @@ static double mean_of(const struct plain *trial, int round, int subset)
     return sum / n;
 }
 
-static void stop_early(struct plain *trial, int subset, int limit)
+/* Returns by how many standard errors trial a after a round is better than trial b after one. */
+static double errors_of(const struct plain *a, int round_a, const struct plain *b, int round_b,
+                        int subset)
+{
+    double sum = 0, squares = 0;
+    int n = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t q = 0; q < N_QUERIES; q++) {
+            if (!is_in(a, subset, q))
+                continue;
+            const double d = (double)a->value[round_a][q] - (double)b->value[round_b][q];
+            sum += pass == 0 ? d : 0;
+            n += pass == 0;
+            squares += pass == 1 ? (d - sum / n) * (d - sum / n) : 0;
+        }
+    }
+    return sum == 0 ? 0 : sum / n / sqrt(squares / (n - 1.0) / n);
+}
+
+/* is_last: in the last rung, rounds are kept by the rule `paired`. */
+static void stop_early(struct plain *trial, int subset, int limit, int is_last)
 {
     int best = 0;
     for (int r = 1; r < limit; r++) {
@@ -164,8 +184,14 @@ static void stop_early(struct plain *trial, int subset, int limit)
         if (r - best >= patience)
             break;
     }
-    trial->rounds = best + 1;
-    trial->mean = mean_of(trial, best, subset);
+    int level[ROUNDS], n_level = 0, kept = best;
+    for (int r = 0; is_last && r <= best + patience && r < limit; r++) {
+        if (errors_of(trial, best, trial, r, subset) <= 2)
+            level[n_level++] = r;
+    }
+    kept = n_level ? level[n_level / 2] : kept;
+    trial->rounds = kept + 1;
+    trial->mean = mean_of(trial, kept, subset);
 }
 
 /* Keeps the best third, rounded up. */
@@ -184,30 +210,16 @@ static void keep_third(int first, int n)
         plain[order[i]].is_alive = 0;
 }
 
-/* Returns by how many standard errors trial a is better than trial b. */
 static double errors_between(int a, int b, int subset)
 {
-    double sum = 0, squares = 0;
-    int n = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t q = 0; q < N_QUERIES; q++) {
-            if (!is_in(&plain[a], subset, q))
-                continue;
-            const double d = (double)plain[a].value[plain[a].rounds - 1][q] -
-                             (double)plain[b].value[plain[b].rounds - 1][q];
-            sum += pass == 0 ? d : 0;
-            n += pass == 0;
-            squares += pass == 1 ? (d - sum / n) * (d - sum / n) : 0;
-        }
-    }
-    return sum == 0 ? 0 : sum / n / sqrt(squares / (n - 1.0) / n);
+    return errors_of(&plain[a], plain[a].rounds - 1, &plain[b], plain[b].rounds - 1, subset);
 }
 
 /* Searches with the queries of a subset, and returns the chosen trial. */
 static int search_plain(int subset, int n_trials)
 {
     const double length[2] = {1.0 / 3.0, 1.0};
-    stop_early(&plain[0], subset, ROUNDS);
+    stop_early(&plain[0], subset, ROUNDS, 1);
     plain[0].is_whole = 1;
     for (int first = 1; first < n_trials; first += BRACKET) {
         const int n = n_trials - first < BRACKET ? n_trials - first : BRACKET;
@@ -223,7 +235,7 @@ static int search_plain(int subset, int n_trials)
                 if (rung < 2)
                     most = ceil(plain[0].rounds * plain[0].rate * length[rung] / plain[i].rate);
                 most = most < 5 ? 5 : most > ROUNDS ? ROUNDS : most;
-                stop_early(&plain[i], subset, (int)most);
+                stop_early(&plain[i], subset, (int)most, rung == 2);
                 plain[i].is_whole = rung == 2;
             }
             if (rung < 2)
@@ -755,8 +767,11 @@ Test(tune, refuses_wrong_options)
     how.n_folds = 1;
     expect_error(RW_ERR_ARGUMENT, NULL, "folds is 1: expected 2 to 1000");
     how.n_folds = 61;
-    expect_error(RW_ERR_DATA, NULL, "folds is 61, but the data has 60 queries");
+    expect_error(RW_ERR_DATA, NULL, "tuning needs at least 61 queries for 61 folds; found 60");
     how.n_folds = 0;
+    set(params, "early-stop-rule", "smooth");
+    expect_error(RW_ERR_ARGUMENT, valid, "'smooth' is not available for tuning");
+    set(params, "early-stop-rule", "auto");
     set(params, "metric", "ndcg,map");
     expect_error(RW_ERR_ARGUMENT, valid, "tune by");
     set(params, "metric", "rmse");
@@ -773,6 +788,7 @@ Test(tune, serves_the_rule_folds)
 {
     struct rw_model *model;
     how = (struct rw_tune_options){.n_trials = 1, .n_folds = N_FOLDS};
+    set(params, "early-stop-rule", "best");
     struct rw_tuned *plain_one = tuned_by(NULL);
     set(params, "early-stop-rule", "folds");
     struct rw_tuned *tuned = tuned_by(NULL);
