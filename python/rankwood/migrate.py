@@ -57,15 +57,16 @@ _NAMES = _names()
 _DEFAULTS: dict[str, dict[str, str]] = {
     "LightGBM": {
         "rounds": "100", "rate": "0.1", "leaves": "31", "split": "newton", "l2": "0",
-        "sample_features": "1", "early_stop": "never",
+        "sample_features": "1", "gain_noise": "0", "early_stop": "never",
     },
     "XGBoost": {
         "rounds": "100, or 10 by xgboost.train", "rate": "0.3", "split": "newton", "l2": "1",
-        "min_docs": "no limit", "sample_features": "1", "truncation": "32", "early_stop": "never",
+        "min_docs": "no limit", "sample_features": "1", "gain_noise": "0", "truncation": "32",
+        "early_stop": "never",
     },
     "CatBoost": {
         "rounds": "1000", "rate": "by size", "l2": "3", "min_docs": "1", "bins": "254",
-        "sample_features": "1", "early_stop": "never",
+        "sample_features": "1", "gain_noise": "1", "early_stop": "never",
     },
 }  # fmt: skip
 

@@ -90,8 +90,9 @@ static void node_features_add(struct rw_node_features *nodes, const struct rw_sp
 }
 
 /* Sets the standard deviation of the noise of a tree. It fades as the model grows: `left` is the
- * number of documents, divided by e to the power of the rates of all trees before. A model of
- * ln(documents) has half of the noise. Source: "random_strength" of CatBoost. */
+ * number of documents, divided by e to the power of the tree's rate times the number of trees
+ * before. If that product is ln(documents), half of the noise is left. Source: "random_strength" of
+ * CatBoost. */
 static void set_noise(struct rw_node_features *nodes, const struct rw_root *root, double rate)
 {
     const struct rw_engine *engine = nodes->engine;
@@ -101,8 +102,8 @@ static void set_noise(struct rw_node_features *nodes, const struct rw_root *root
         engine->rules.split.gain_noise * sqrt(engine->split_rule.random_gain) * left / (1.0 + left);
 }
 
-/* Writes the noise of a feature at a slot. It has a binomial-like distribution, the sum of eight
- * numbers of 16 bits, and is over 0. */
+/* Writes the noise of a feature at a slot: the sum of eight numbers of 16 bits, nearly normal and
+ * over 0. */
 static void draw_noise(const struct rw_node_features *nodes, int32_t slot, uint32_t f,
                        uint32_t *words)
 {
