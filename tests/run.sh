@@ -238,7 +238,7 @@ stage_quality() {
         result "skip quality: no real data here"
     elif [ ! -x "$builds/release/src/cli/rankwood" ]; then
         result "not ok quality: there is no release build"
-    elif quietly "$builds/quality.log" python3 tests/peers/quality.py --seeds 1 --bars \
+    elif quietly "$builds/quality.log" python3 tests/peers/quality.py --seeds 1-3 --bars \
         --rankwood "$builds/release/src/cli/rankwood"; then
         sed 's/^/    /' "$builds/quality.log"
         result "ok quality: at the bars or above"

@@ -517,7 +517,7 @@ def test_the_rule_smooth_skips_rounds_without_a_value(small: dict[str, Any]) -> 
 def test_the_rule_folds_trains_for_the_rounds_of_a_tuning(small: dict[str, Any]) -> None:
     data = make(1).dataset()
     params = {**small, "rounds": 60, "early_stop": 20, "rate": 0.3, "metric": "ndcg@5"}
-    tuned = rankwood.tune(params, data, n_folds=5, trials=1)
+    tuned = rankwood.tune({**params, "early_stop_rule": "best"}, data, n_folds=5, trials=1)
     seen: list[int] = []
     folds = {**params, "early-stop-rule": "folds"}
     model = rankwood.train(folds, data, callbacks=[lambda done: seen.append(done.n_rounds)])
