@@ -118,7 +118,8 @@ def main():
                 run(args, "synth", "--shape", "mslr30k", "--queries", max(20, round(args.queries * part)), "--seed",
                     seed, "-o", file(f"{name}.rwb"))
         found, seconds, all_seconds = search(args, file)
-        print(f"search: {seconds:.1f} s for {found['trials']} trials, {all_seconds:.1f} s with reading the files")
+        print(f"search: {seconds:.1f} s for {found['trials']} trials, {all_seconds:.1f} s with reading the files",
+              flush=True)
         run(args, "train", file("train.rwb"), "--config", file("chosen"), "--device", args.device, "--quiet", "-o",
             file("model"))
         chosen = held_out(args, file, file("model"))
