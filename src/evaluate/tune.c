@@ -186,17 +186,15 @@ static int best_round(const struct curve *c, int subset, int limit, int *is_over
     return best + 1;
 }
 
-/* Returns 1 if a round is not significantly worse for a subset than the best one, as in the rule
- * `paired` of early stopping. */
+/* Calls rw_stop_is_level for the queries of a subset. */
 static int is_level(const struct curve *c, int subset, int best, int round)
 {
     const struct tuning *t = c->t;
-    const uint32_t begin = t->begin[subset];
-    double mean, error;
-    rw_paired_difference(c->value + (size_t)(best - 1) * t->n + begin,
-                         c->value + (size_t)(round - 1) * t->n + begin, t->weight + begin,
-                         t->end[subset] - begin, &mean, &error);
-    return mean <= RW_STOP_ERRORS * error;
+    const uint32_t begin = t->begin[subset], n = t->end[subset] - begin;
+    double noise;
+    return rw_stop_is_level(c->value + (size_t)(best - 1) * t->n + begin,
+                            c->value + (size_t)(round - 1) * t->n + begin, t->weight + begin, n,
+                            1.0, &noise);
 }
 
 /* Returns the round that a training keeps whose early stopping sees only a subset. best: its best

@@ -21,8 +21,9 @@
 #include "train/train.h"
 
 enum {
-    NEIGHBOURS = 20,  /* rounds on each side that `smooth` averages */
-    LEAST_QUERIES = 2 /* fewer have no standard error */
+    NEIGHBOURS = 20,   /* rounds on each side that `smooth` averages */
+    LEAST_QUERIES = 2, /* fewer have no standard error */
+    ERRORS = 2         /* standard errors that a round may be worse */
 };
 
 int rw_stop_rule_init(struct rw_eval_sets *eval)
@@ -102,15 +103,12 @@ void rw_paired_difference(const float *a, const float *b, const double *weight, 
     *error = sqrt(squares * (double)n / (double)(n - 1)) / all;
 }
 
-/* Compares a round with the best one: *noise is the given number of standard errors of the mean
- * difference. Returns 1 if the round is not significantly worse. best, round: [n_queries] values of
- * the metric; sign: 1, or -1 if lower values are better. */
-static int is_level(const struct rw_stopping *stop, const float *best, const float *round,
-                    double sign, double *noise)
+int rw_stop_is_level(const float *best, const float *round, const double *weight, uint32_t n,
+                     double sign, double *noise)
 {
     double mean, error;
-    rw_paired_difference(best, round, stop->weight, stop->n_queries, &mean, &error);
-    *noise = RW_STOP_ERRORS * error;
+    rw_paired_difference(best, round, weight, n, &mean, &error);
+    *noise = ERRORS * error;
     return sign * mean <= *noise;
 }
 
@@ -166,7 +164,8 @@ int rw_stop_rule_kept(const struct rw_eval_sets *eval, int least)
     int n_level = 0;
     double noise, sum = 0.0;
     for (int r = 0; r < stop->n_rounds; r++, sum += noise) {
-        if (is_level(stop, best, stop->value + (size_t)r * n, sign, &noise))
+        if (rw_stop_is_level(best, stop->value + (size_t)r * n, stop->weight, stop->n_queries, sign,
+                             &noise))
             stop->level[n_level++] = least + r;
     }
     const int kept = n_level ? stop->level[n_level / 2] : eval->best_round;

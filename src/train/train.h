@@ -185,11 +185,15 @@ int rw_stop_rule_round(struct rw_eval_sets *eval, const double *scores, double *
  * that may be kept. */
 int rw_stop_rule_kept(const struct rw_eval_sets *eval, int least);
 void rw_stop_rule_release(struct rw_stopping *stop);
-enum { RW_STOP_ERRORS = 2 }; /* standard errors that a round may be worse, for the rule `paired` */
 /* Computes the weighted mean of a - b over queries, and its standard error. a, b, weight: [n],
  * n >= 2. */
 void rw_paired_difference(const float *a, const float *b, const double *weight, uint32_t n,
                           double *mean, double *error);
+/* Returns 1 if a round is not significantly worse than the best one, for the rule `paired`. best,
+ * round: [n] values of the metric. sign: 1, or -1 if lower values are better. Writes *noise, the
+ * largest difference that is not significant. */
+int rw_stop_is_level(const float *best, const float *round, const double *weight, uint32_t n,
+                     double sign, double *noise);
 
 /* ---- fingerprints of data sets ---- */
 
