@@ -222,9 +222,9 @@ struct rw_engine_ops {
      * work. */
     int (*start_splits)(struct rw_engine *, const int32_t *slots, int n);
     /* Finds the best split of each slot, or with rules.symmetric the best split that all slots
-     * share. A split is better if its gain minus the feature's cost is
-     * higher. If these are equal, the lower feature id is better, then the lower threshold or
-     * candidate (tree/category_split.h), then missing values to the left. A split by a feature with
+     * share. A gain is less the feature's cost, and rw_compare_gains says which one is better. If
+     * they are equal, the lower feature id is better, then the lower threshold or candidate
+     * (tree/category_split.h), then missing values to the left. A split by a feature with
      * a monotone constraint must satisfy it (rw_ordered_gain).
      *
      * A shared split is compared in the same order. Its gain is the sum of rw_level_gain over the
