@@ -35,6 +35,7 @@ import itertools
 import json
 import os
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -324,6 +325,8 @@ def parse_arguments():
     if (args.tuned or args.constraints) and args.part == "valid":
         parser.error("--tuned and --constraints measure on measure parts")
     args.constraint_params = Constraints(args.library).params if args.constraints else None
+    if args.tuned and not re.fullmatch("[1-9][0-9]*s?", args.tuned):
+        parser.error("--tuned takes a number of trials, such as 50, or seconds, such as 60s")
     if args.average < 1 or (args.average > 1 and args.part == "valid"):
         parser.error("--average takes 1 or more, and measures on measure parts")
     if (args.peers or args.peer_objectives) and args.part == "valid":
