@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks CONTRIBUTING.md's rules for the tree: which folder may include which, unique file names, length of files, no
-# paths of one developer's machine. Prints each violation; exit 1 if there is one.
+# paths of one developer's machine, no data at the root. Prints each violation; exit 1 if there is one.
 #
 #   sh tests/layering.sh [ROOT]
 set -u
@@ -95,6 +95,9 @@ grep '\.\(c\|h\|cu\|cuh\|sh\|py\)$' "$found.files" | xargs wc -l |
     printf '%s\n' "$long_files" | grep -q "^$file:" ||
         echo "$file: $lines lines; more than 1,000 need a reason in tests/layering.sh" >>"$found"
 done
+
+# Data that a test or an example left at the root is easily committed with everything else.
+grep -v / "$found.files" | grep '\.\(txt\|csv\|json\|rwb\|model\)$' | sed 's/^/data file at the root: /' >>"$found"
 
 # Folders of the machine that somebody works on mean nothing to anybody else. The pattern is written
 # so that this line does not match itself.

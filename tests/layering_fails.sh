@@ -48,6 +48,9 @@ must_tell '^src/base/long\.c: 1001 lines; more than 1,000'
 echo "/* see /$(printf wor)k/somewhere */" >>src/base/ctx.c
 must_tell '^path of one machine: src/base/ctx\.c:'
 
+echo 1 >left.csv
+must_tell '^data file at the root: left\.csv'
+
 if message=$(sh "$root/tests/layering.sh" "$copy"); then
     echo "the broken tree is taken"
     exit 1
