@@ -97,7 +97,7 @@ grep '\.\(c\|h\|cu\|cuh\|sh\|py\)$' "$found.files" | xargs wc -l |
 done
 
 # Data that a test or an example left at the root is easily committed with everything else.
-grep -v / "$found.files" | grep '\.\(txt\|csv\|json\|rwb\|model\)$' | sed 's/^/data file at the root: /' >>"$found"
+grep -v / "$found.files" | grep -vx 'meson_options\.txt' | grep '\.\(txt\|csv\|json\|rwb\|model\)$' | sed 's/^/data file at the root: /' >>"$found"
 
 # Folders of the machine that somebody works on mean nothing to anybody else. The pattern is written
 # so that this line does not match itself.
