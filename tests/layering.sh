@@ -80,9 +80,9 @@ if grep -n '#.*include[[:space:]]*"' src/rankwood.h src/rankwood_score.h |
 fi
 
 # A file name says one thing in the whole tree (golden and fuzz data may repeat names): run.sh, that
-# it runs all that its folder has.
+# it runs all that its folder has; __init__.py, that the folder is a Python package.
 grep '\.\(c\|h\|cu\|cuh\|def\|sh\|py\)$' "$found.files" | sed 's|.*/||' | sort | uniq -d |
-    grep -vx 'run\.sh' | while read -r name; do
+    grep -vx -e 'run\.sh' -e '__init__\.py' | while read -r name; do
         echo "file name not unique: '$name' in $(grep "/$name\$" "$found.files" | tr '\n' ' ')" >>"$found"
     done
 

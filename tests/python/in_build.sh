@@ -8,7 +8,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 python=$1 module=$(realpath "$2") room=$4
 RANKWOOD_PROGRAM=$(realpath "$3")
 folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
-mkdir "$folder/rankwood" && ln -s "$root"/python/rankwood/*.py "$module" "$folder/rankwood" || exit 2
+mkdir "$folder/rankwood" && ln -s "$root"/python/rankwood/*.py "$root/python/rankwood/compat" "$module" "$folder/rankwood" || exit 2
 PYTHONPATH=$folder PYTHONDONTWRITEBYTECODE=1
 export RANKWOOD_PROGRAM PYTHONPATH PYTHONDONTWRITEBYTECODE
 cd "$root/tests/python" || exit 2
