@@ -30,7 +30,7 @@ parameters, which have [a page of their own](parameters.md).
 | command | use |
 |---|---|
 """
-PARTS = {"bench": [["train"], ["load"], ["predict"]]}
+PARTS = {"bench": [["train"], ["load"], ["predict"]], "completion": [["bash"], ["zsh"], ["fish"]]}
 
 
 def help_of(program: str, *words: str) -> str:
@@ -98,7 +98,7 @@ def main() -> None:
     about = joined(overview[overview.index("\nDATA is") : overview.index("\nExit codes")].split("\n"))
     print(
         HEAD.format(about=cell(about))
-        + "\n".join(f"| [{name}](#{name + '-train' * (name in PARTS)}) | {use} |" for name, use in commands)
+        + "\n".join(f"| [{name}](#{'-'.join([name, *PARTS.get(name, [[]])[0]])}) | {use} |" for name, use in commands)
     )
     for name, _ in commands:
         for part in PARTS.get(name, [[]]):

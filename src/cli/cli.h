@@ -303,6 +303,13 @@ struct rw_cli {
  * code, if there is no command to run. Each program defines it. */
 const struct rw_command *rw_command_find(int *argc, char ***argv, int *code);
 
+/* The commands of `rankwood`, ended by NULL. */
+extern const struct rw_command *const rw_commands[];
+/* Fills cli->option with the options and parameters of cli->command. */
+void rw_options_list(struct rw_cli *cli);
+/* Prints candidates for the last of n words (`--complete`). */
+void rw_complete(int n, char **word);
+
 /* Returns how often the option is given. */
 int rw_is_given(const struct rw_cli *cli, const char *option);
 /* Fails with an exit code if the command reads `path`, which it is about to write. */

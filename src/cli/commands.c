@@ -6,15 +6,16 @@
 extern const struct rw_command rw_cmd_synth, rw_cmd_bin, rw_cmd_train, rw_cmd_predict, rw_cmd_eval,
     rw_cmd_compare, rw_cmd_cv, rw_cmd_check, rw_cmd_info, rw_cmd_show, rw_cmd_explain,
     rw_cmd_report, rw_cmd_select, rw_cmd_tune, rw_cmd_prune, rw_cmd_calibrate, rw_cmd_export,
-    rw_cmd_import, rw_cmd_bench, rw_cmd_doctor;
+    rw_cmd_import, rw_cmd_bench, rw_cmd_doctor, rw_cmd_completion;
 const char *const rw_msg_program = "rankwood";
-static const struct rw_command *const commands[] = {
-    &rw_cmd_synth,     &rw_cmd_bin,    &rw_cmd_train,  &rw_cmd_predict, &rw_cmd_eval,
-    &rw_cmd_compare,   &rw_cmd_cv,     &rw_cmd_check,  &rw_cmd_info,    &rw_cmd_show,
-    &rw_cmd_explain,   &rw_cmd_report, &rw_cmd_select, &rw_cmd_tune,    &rw_cmd_prune,
-    &rw_cmd_calibrate, &rw_cmd_export, &rw_cmd_import, &rw_cmd_bench,   &rw_cmd_doctor,
+const struct rw_command *const rw_commands[] = {
+    &rw_cmd_synth,      &rw_cmd_bin,    &rw_cmd_train,  &rw_cmd_predict, &rw_cmd_eval,
+    &rw_cmd_compare,    &rw_cmd_cv,     &rw_cmd_check,  &rw_cmd_info,    &rw_cmd_show,
+    &rw_cmd_explain,    &rw_cmd_report, &rw_cmd_select, &rw_cmd_tune,    &rw_cmd_prune,
+    &rw_cmd_calibrate,  &rw_cmd_export, &rw_cmd_import, &rw_cmd_bench,   &rw_cmd_doctor,
+    &rw_cmd_completion, NULL,
 };
-enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+enum { N_COMMANDS = sizeof(rw_commands) / sizeof(rw_commands[0]) - 1 };
 
 static void help(FILE *out)
 {
@@ -24,7 +25,7 @@ static void help(FILE *out)
           "\n",
           out);
     for (int i = 0; i < N_COMMANDS; i++)
-        fprintf(out, "  %-10s%s\n", commands[i]->name, commands[i]->brief);
+        fprintf(out, "  %-12s%s\n", rw_commands[i]->name, rw_commands[i]->brief);
     fputs("\n"
           "'rankwood COMMAND --help' lists the options of a command. 'rankwood --version'\n"
           "prints the version and the build.\n"
@@ -48,7 +49,7 @@ static const struct rw_command *unknown(const char *name)
 {
     const char *names[N_COMMANDS];
     for (int i = 0; i < N_COMMANDS; i++)
-        names[i] = commands[i]->name;
+        names[i] = rw_commands[i]->name;
     const char *near = name[0] == '-' ? NULL : rw_word_nearest(name, names, N_COMMANDS);
     if (near)
         rw_msg_error("unknown command '%s'; the nearest is '%s'", name, near);
@@ -74,6 +75,10 @@ const struct rw_command *rw_command_find(int *argc, char ***argv, int *code)
         help(stdout);
         return NULL;
     }
+    if (strcmp(word, "--complete") == 0) {
+        rw_complete(*argc - 2, *argv + 2);
+        return NULL;
+    }
     *code = RW_EXIT_USAGE;
     if (*argc < 2) {
         help(stderr);
@@ -84,8 +89,8 @@ const struct rw_command *rw_command_find(int *argc, char ***argv, int *code)
     if (asks_help)
         (*argv)[1] = option;
     for (int i = 0; i < N_COMMANDS; i++) {
-        if (strcmp((*argv)[0], commands[i]->name) == 0)
-            return commands[i];
+        if (strcmp((*argv)[0], rw_commands[i]->name) == 0)
+            return rw_commands[i];
     }
     return unknown((*argv)[0]);
 }

@@ -145,6 +145,13 @@ static void make_table(struct parsing *p)
         (struct rw_option){"help", NULL, "print this help", RW_OPTION_FLAG, .value = &p->is_help});
 }
 
+void rw_options_list(struct rw_cli *cli)
+{
+    struct parsing *p = rw_need(1, sizeof(*p));
+    p->cli = cli;
+    make_table(p);
+}
+
 /* ---- unknown names ---- */
 
 /* Converts a name of n bytes to lower case, with '-' for '_'. */

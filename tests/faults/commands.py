@@ -191,6 +191,8 @@ def commands() -> list[Command]:
         Command("show, dot", f"show {d}words.model --tree 1 --dot"),
         Command("doctor", "doctor", varies=True, slow=True),
         Command("help", "train --help"),
+        Command("completion", "completion bash"),
+        Command("completion, words", "--complete train --objective l"),
     ]
     return made
 
