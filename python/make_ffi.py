@@ -11,9 +11,10 @@ import sys
 
 import cffi
 
-# Callbacks of the library, which the modules of rankwood/ define.
+# The program, and callbacks of the library, which the modules of rankwood/ define.
 CALLBACKS = """
 static const char *const RW_VERSION;
+int rw_program(int argc, char **argv);
 extern "Python" {
     int _rw_on_poll(void *user, const struct rw_progress *progress);
     void _rw_on_log(void *user, enum rw_log_level level, const char *line);
@@ -67,7 +68,7 @@ def main() -> None:
         with open(header, encoding="utf-8") as file:
             ffi.cdef(declarations(file.read()))
     ffi.cdef(CALLBACKS)
-    ffi.set_source("rankwood._ffi", '#include "rankwood.h"\n')
+    ffi.set_source("rankwood._ffi", '#include "rankwood.h"\nint rw_program(int argc, char **argv);\n')
     ffi.emit_c_code(out)
     # cffi's code calls memset and alloca; the limited interface of Python 3.13's headers does not declare them.
     with open(out, encoding="utf-8") as file:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import functools
 import importlib
 import importlib.metadata
+import os
 import pickle
+import signal
 import subprocess
 import sys
+import sysconfig
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -41,6 +45,44 @@ def test_shows_no_symbol_but_its_own() -> None:
     assert hasattr(shared, "PyInit__ffi")
     for name in ("rw_ctx_new", "rw_dataset_free", "rw_alias_next"):
         assert not hasattr(shared, name)
+
+
+PROGRAM = [sys.executable, "-m", "rankwood"]
+
+
+def test_runs_the_program(tmp_path: Path) -> None:
+    """`python -m rankwood` is the program: the same model as from Python, exit codes, and no import of numpy."""
+    run = functools.partial(subprocess.run, cwd=tmp_path, capture_output=True, text=True)
+    assert run([*PROGRAM, "--version"], check=True).stdout.startswith(f"rankwood {rankwood.__version__}\n")
+    run([*PROGRAM, "synth", "--shape", "letor", "--queries", "40", "--seed", "5", "-o", "träin.txt"], check=True)
+    run([*PROGRAM, "train", "träin.txt", "--rounds", "3", "--quiet", "-o", "model.txt"], check=True)
+    model = rankwood.train({"rounds": 3}, rankwood.Dataset(tmp_path / "träin.txt"))
+    assert (tmp_path / "model.txt").read_bytes() == model.to_bytes()
+    assert (wrong := run([*PROGRAM, "trian"])).returncode == 2
+    assert wrong.stderr.startswith("rankwood: error: unknown command 'trian'")
+    modules = run([sys.executable, "-X", "importtime", *PROGRAM[1:], "--version"], check=True).stderr
+    assert "rankwood._ffi" in modules and "numpy" not in modules
+    if (program := os.environ.get("RANKWOOD_PROGRAM")) is not None:
+        assert run([*PROGRAM, "train", "--help"]).stdout == run([program, "train", "--help"]).stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_signals_of_the_program() -> None:
+    """The program ends by SIGPIPE as other programs do, although Python ignores that signal."""
+    with subprocess.Popen([*PROGRAM, "train", "--help"], stdout=subprocess.PIPE) as ran:
+        assert ran.stdout is not None
+        ran.stdout.close()
+    assert ran.returncode == -signal.SIGPIPE
+
+
+def test_installs_the_command(installed: importlib.metadata.Distribution) -> None:
+    """pip makes the command from the wheel's entry point."""
+    (found,) = installed.entry_points.select(group="console_scripts")
+    assert (found.name, found.value) == ("rankwood", "rankwood.__main__:main")
+    folder = Path(sysconfig.get_path("scripts"))
+    if (command := folder / "rankwood").exists():  # not in a folder of `pip install --target`
+        ran = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+        assert ran.stdout.startswith(f"rankwood {rankwood.__version__}\n")
 
 
 def test_a_start_imports_little() -> None:

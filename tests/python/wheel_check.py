@@ -29,7 +29,7 @@ def differences(wheel: Path, most: float, libraries: list[str]) -> list[str]:
     names = [name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")]
     wanted = [f"rankwood/{re.escape(path.name)}" for path in sorted(SOURCES.iterdir()) if path.is_file()]
     wanted += [r"rankwood/_ffi\.abi3\.so"]
-    wanted += [INFO + name for name in ("METADATA", "RECORD", "WHEEL", "licenses/LICENSE")]
+    wanted += [INFO + name for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")]
     for pattern in wanted + [rf"rankwood\.libs/lib{name}.*|rankwood/\.dylibs/lib{name}.*" for name in libraries]:
         if not any(re.fullmatch(pattern, name) for name in names):
             found.append(f"no file like '{pattern}'")
