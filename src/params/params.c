@@ -79,6 +79,8 @@ int rw_params_copy(struct rw_ctx *ctx, const struct rw_params *params, struct rw
         if (rw_param_rows[i].info.type == RW_PARAM_TEXT)
             RW_TRY(rw_arena_text(ctx, &copy->arena, text_field(copy, i), *text_field(copy, i)));
     }
+    if (params->schedule.list)
+        RW_TRY(rw_param_assign(ctx, copy, RW_AT_PARAM_rate, params->schedule.list));
     *out = RW_TAKE(copy);
     return RW_OK;
 }
@@ -110,6 +112,8 @@ static const char *text_of(const struct rw_params *params, int at, char text[RW_
         snprintf(text, RW_PARAM_ROOM, "%d", *(const int *)field);
         break;
     case RW_PARAM_REAL:
+        if (at == RW_AT_PARAM_rate && params->schedule.list)
+            return params->schedule.list;
         rw_number_write_double(*(const double *)field, text);
         if (at == RW_AT_PARAM_rate && params->schedule.n_rounds > 0) {
             char last[32];
@@ -209,6 +213,8 @@ double rw_params_rate_of_round(const struct rw_params *params, uint32_t round)
         return params->rate;
     if (round >= (uint32_t)schedule->n_rounds)
         return schedule->last;
+    if (schedule->each)
+        return schedule->each[round];
     const double share = (double)round / (double)schedule->n_rounds;
     return params->rate * rw_exp2(share * rw_log2(schedule->last / params->rate));
 }
@@ -472,7 +478,29 @@ static int assign_schedule(struct rw_ctx *ctx, struct rw_params *params, const c
                       "A:B:N, two rates from 1e-6 to 1 and a number of rounds from 1 to 1000000",
                       value);
     params->rate = from;
-    params->schedule = (struct rw_rate_schedule){to, (int)n_rounds};
+    params->schedule = (struct rw_rate_schedule){.last = to, .n_rounds = (int)n_rounds};
+    return RW_OK;
+}
+
+/* Parses a list A,B,...,Z of rates. */
+static int assign_rates(struct rw_ctx *ctx, struct rw_params *params, const char *value)
+{
+    const struct rw_param_row *row = &rw_param_rows[RW_AT_PARAM_rate];
+    struct rw_rate_schedule schedule = {.n_rounds = 1};
+    double *each;
+    for (const char *c = value; *c; c++)
+        schedule.n_rounds += *c == ',';
+    RW_TRY(RW_ARENA_NEW(ctx, &params->arena, each, (size_t)schedule.n_rounds));
+    for (int i = 0; i < schedule.n_rounds; i++) {
+        const char *begin = i ? value + strcspn(value, ",") + 1 : value;
+        value = begin;
+        if (!number_within(row, begin, begin + strcspn(begin, ","), &each[i]))
+            return refuse(ctx, row, "A,B,...: rates from 1e-6 to 1, one per round", begin);
+    }
+    schedule.each = each;
+    schedule.last = each[schedule.n_rounds - 1];
+    params->rate = each[0];
+    params->schedule = schedule;
     return RW_OK;
 }
 
@@ -590,6 +618,10 @@ int rw_param_assign(struct rw_ctx *ctx, struct rw_params *params, int at, const 
     case RW_PARAM_REAL:
         if (at == RW_AT_PARAM_rate && strchr(value, ':'))
             return assign_schedule(ctx, params, value);
+        if (at == RW_AT_PARAM_rate && strchr(value, ',')) {
+            RW_TRY(assign_rates(ctx, params, value));
+            return rw_arena_text(ctx, &params->arena, &params->schedule.list, value);
+        }
         RW_TRY(assign_number(ctx, row, field, value));
         if (at == RW_AT_PARAM_rate)
             params->schedule = (struct rw_rate_schedule){.n_rounds = 0};

@@ -27,10 +27,13 @@ enum { RW_AUTO = -1 };          /* `auto` in a numeric field; 0 in `threads` and
 #define RW_FIELD_TEXT   const char *
 #define RW_FIELD_SEED   uint64_t
 
-/* The learning-rate schedule A:B:N. A is in the field `rate`. */
+/* The learning-rate schedule A:B:N, or a list A,B,...,Z of a rate for each round. A is in the field
+ * `rate`. */
 struct rw_rate_schedule {
-    double last;  /* B */
-    int n_rounds; /* N; 0: the rate is equal in all rounds */
+    double last;        /* B, or Z */
+    int n_rounds;       /* N, or the length of the list; 0: the rate is equal in all rounds */
+    const double *each; /* [n_rounds] the list; NULL: no list */
+    const char *list;   /* the text of the list; NULL: no list */
 };
 
 /* A parameter's index in the table, such as RW_AT_PARAM_leaves. */

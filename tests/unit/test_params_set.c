@@ -97,7 +97,10 @@ Test(params_set, bad_values)
             "parameter 'rate': expected a number, 1e-6 to 1, or auto, found '-0.1'");
     refused("rate", "nan", "parameter 'rate': expected a number, 1e-6 to 1, or auto, found 'nan'");
     refused("rate", "inf", "parameter 'rate': expected a number, 1e-6 to 1, or auto, found 'inf'");
-    refused("rate", "0,1", "parameter 'rate': expected a number, 1e-6 to 1, or auto, found '0,1'");
+    refused("rate", "0,1",
+            "parameter 'rate': expected A,B,...: rates from 1e-6 to 1, one per round, found '0,1'");
+    refused("rate", "0.1,0.2,",
+            "parameter 'rate': expected A,B,...: rates from 1e-6 to 1, one per round, found ''");
     refused(
         "rate", "0.1:0.01",
         "parameter 'rate': expected A:B:N, two rates from 1e-6 to 1 and a number of rounds from 1 "

@@ -39,12 +39,17 @@ say 'resumed' cmp whole other
 train --rate 0.4:0.05:3 --rounds 6 --valid valid.txt.gz --early-stop 2 -o other
 train --rate 0.4:0.05:3 --rounds "$(sed -n 's/^trees //p' other)" -o fewer
 say 'stopped early' test "$(grep '^leaf' other | md5sum)" = "$(grep '^leaf' fewer | md5sum)"
+train --rate 0.4,0.2,0.1,0.05 --rounds 6 -o listed
+say 'a list is the same' sh -c 'sed "/^rate/d; /^checksum/d" whole >a; sed "/^rate/d; /^checksum/d" listed >b; cmp a b'
+"$RANKWOOD" train train.txt --rate 0.4,0.2,0.1,0.05 --rounds 6 --print-config --quiet | grep '^rate' | tee config
+train --config config --rounds 6 -o other
+say 'of a file' cmp listed other
 printf 'rate = 0.4:0.05:3\n' >config
 train --config config --rounds 6 -o other
 say 'of a file' cmp whole other
 "$RANKWOOD" train train.txt --rate 0.40:5e-2:3 --rounds 6 --print-config --quiet | grep '^rate'
 try train train.txt --rate 0.4:0.05:4 --rounds 6 --leaves 7 --min-docs 3 --resume ck --quiet -o no
-for rate in 0.4:0.05 0.4:0.05:0 0.4:0.05:1000001 0.4:0.05:1.5 0.4:0.05:3:4 :0.05:3 0.4::3 0.4:0.05: 0.4:2:3 nan:0.05:3 auto:0.05:3 1:2; do
+for rate in 0.4:0.05 0.4:0.05:0 0.4:0.05:1000001 0.4:0.05:1.5 0.4:0.05:3:4 :0.05:3 0.4::3 0.4:0.05: 0.4:2:3 nan:0.05:3 auto:0.05:3 1:2 0.1, 0,1 0.1,,0.2 auto,0.1; do
     try train train.txt --rate $rate --quiet -o no
 done
 printf 'rate = auto 0.4:0.05:3\n' >config
