@@ -95,10 +95,10 @@ struct rw_train_hooks;
  *
  * Parameters: `early-stop-rule` folds is refused here; rw_tune with one trial and folds chooses the
  * number of rounds and trains on all data. `threads`, if set, is applied to the context. rw_train
- * does not read the files of side columns, which `weights`, `query-weights`, `start-scores`, `positions`, `labels` and
- * `pairs-file` name (rw_dataset_read_side_column reads them). Features in the file of `names` that
- * the training set lacks cause a warning. So does `ignore` if it lists only features that the
- * training set lacks.
+ * does not read the files of side columns, which `weights`, `query-weights`, `start-scores`,
+ * `positions`, `labels` and `pairs-file` name (rw_dataset_read_side_column reads them). Features in
+ * the file of `names` that the training set lacks cause a warning. So does `ignore` if it lists
+ * only features that the training set lacks.
  *
  * RW_ERR_ARGUMENT: parameters contradict each other (rw_params_check), need a side column that the
  * training set lacks, or name features that the training set lacks. `ignore` and `names` may list
@@ -279,6 +279,11 @@ RW_API int rw_dataset_set_side_column(struct rw_ctx *ctx, struct rw_dataset *dat
                                       int n_columns);
 RW_API int rw_dataset_read_side_column(struct rw_ctx *ctx, struct rw_dataset *dataset,
                                        const char *name, const char *path);
+/* Returns the number of numbers per document of a side column: 0 if the data set lacks it, or for
+ * an unknown name or `pairs-file`. values: [n_docs][this number], written; NULL: not written.
+ * `weights` and `query-weights` both have the weights of documents. */
+RW_API int rw_dataset_side_column(const struct rw_dataset *dataset, const char *name,
+                                  double *values);
 /* Returns the name of the i-th side column, from 0; NULL past the end. */
 RW_API const char *rw_side_column_name(int i);
 /* A preference between two different documents of one query. */
@@ -1177,17 +1182,18 @@ struct rw_tuned {
  * that of n_trials = rw_tuned.n_trials. A failed trial is repeated once, and if it fails again, it
  * is left out of the choice.
  *
- * A checkpoint has the results of all trials so far, but not their trees. A search that resumes from
- * one has the result of an uninterrupted search. It may have more trials, and other values of
- * `threads`, `device`, `gpu-memory`, `hist` and `batch`. It repeats at most the interrupted rung, and
- * later rungs train its trials from the first round. on_trial reports all trials again. A failed
- * write is a warning.
+ * A checkpoint has the results of all trials so far, but not their trees. A search that resumes
+ * from one has the result of an uninterrupted search. It may have more trials, and other values of
+ * `threads`, `device`, `gpu-memory`, `hist` and `batch`. It repeats at most the interrupted rung,
+ * and later rungs train its trials from the first round. on_trial reports all trials again. A
+ * failed write is a warning.
  *
  * RW_ERR_ARGUMENT: an invalid option; several metrics, or one without values of queries. Or the
  * space has an invalid line, or a parameter that is set or cannot be searched. RW_ERR_DATA: fewer
  * queries than folds; a single query; no query of one half counts; the data differs from the
- * checkpoint's. RW_ERR_FORMAT: the file to resume from is not the checkpoint of a search, is damaged,
- * or is of another version. RW_ERR_UNSUPPORTED: several workers. Other errors are those of trial 0 and of rw_train. */
+ * checkpoint's. RW_ERR_FORMAT: the file to resume from is not the checkpoint of a search, is
+ * damaged, or is of another version. RW_ERR_UNSUPPORTED: several workers. Other errors are those of
+ * trial 0 and of rw_train. */
 RW_API int rw_tune(struct rw_ctx *ctx, const struct rw_params *params,
                    const struct rw_dataset *train, const struct rw_dataset *valid,
                    const struct rw_tune_options *options, struct rw_tuned **out);
@@ -1420,6 +1426,9 @@ struct rw_train_hooks {
     /* Called once after the last round of a training run with `debias`. Valid during the call.
      * NULL: no callback. */
     void (*on_positions)(void *user, const struct rw_positions *found);
+    /* 1: if no tree can be split, training makes a model without trees, which scores every document
+     * 0, in place of RW_ERR_DATA. rw_last_error then has the reason, which the caller reports. */
+    int allow_no_trees;
 };
 /* A part of the memory that a training run uses. */
 struct rw_plan_part {
@@ -1638,6 +1647,11 @@ struct rw_categorical {
 };
 /* Returns the vocabulary of a categorical feature. i: in [0, n_categorical). */
 RW_API struct rw_categorical rw_model_categorical(const struct rw_model *model, uint32_t i);
+/* Makes a model of the trees t for which keep[t] is not 0. keep: [n_trees]; NULL: all trees. The
+ * model has no metrics, no best round and no map to probabilities. The caller frees *out with
+ * rw_model_free. */
+RW_API int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from,
+                           const unsigned char *keep, struct rw_model **out);
 /* Prints a tree as indented text, or with `dot` in the DOT language. tree: in [0, n_trees). The
  * output numbers the trees from 1. RW_ERR_ARGUMENT: no such tree.
  * RW_ERR_IO, RW_ERR_MACHINE: writing failed. */

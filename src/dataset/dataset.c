@@ -403,6 +403,20 @@ static int set_numbers(struct rw_ctx *ctx, const struct rw_side_column *column,
     return RW_OK;
 }
 
+int rw_dataset_side_column(const struct rw_dataset *dataset, const char *name, double *values)
+{
+    const struct rw_side_column *column = rw_side_column_find(name);
+    const void *array = column && !column->is_pairs ? rw_side_column_of(column, dataset) : NULL;
+    const size_t n = !array ? 0 : column->has_several ? (size_t)dataset->n_more_labels : 1;
+    for (size_t i = 0; values && i < n * dataset->n_docs; i++) {
+        const size_t at = i % n * dataset->n_docs + i / n;
+        values[i] = column->size == sizeof(double)  ? ((const double *)array)[at]
+                    : column->size == sizeof(float) ? (double)((const float *)array)[at]
+                                                    : (double)((const uint16_t *)array)[at];
+    }
+    return (int)n;
+}
+
 uint64_t rw_side_column_item(const struct rw_side_column *column, const struct rw_dataset *dataset,
                              uint32_t doc, uint64_t number)
 {

@@ -207,9 +207,6 @@ int rw_model_copy(struct rw_ctx *ctx, const struct rw_model *from, struct rw_mod
  * of scores. `out` must not be freed, since its parts belong to `from` or to the arena. */
 int rw_model_some(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
                   struct rw_arena *arena, struct rw_model *out);
-/* Makes the model of rw_model_some as a separate copy that the caller owns. */
-int rw_model_select(struct rw_ctx *ctx, const struct rw_model *from, const uint8_t *keep,
-                    struct rw_model **out);
 
 /* Returns the number of trees of the last training. */
 int32_t rw_model_last_trees(const struct rw_model *model);

@@ -820,7 +820,8 @@ static void booster_release(struct booster *b)
 
 /* Keeps the trees up to the best round, or all without early stopping, and drops empty trees at the
  * end. The trees of the model that training continues from always stay. A training that pauses
- * keeps the model as it is. RW_ERR_DATA: this training made no tree with a split. */
+ * keeps the model as it is. RW_ERR_DATA: this training made no tree with a split, unless hooks
+ * allow it. */
 static int finish_model(struct booster *b)
 {
     struct rw_model *model = b->model;
@@ -830,9 +831,11 @@ static int finish_model(struct booster *b)
     if (n_split == 0) {
         if (!b->run.no_split[0])
             RW_TRY(explain_no_split(b));
-        return rw_fail(b->ctx, RW_ERR_DATA, "training made no trees: %s", b->run.no_split);
-    }
-    if (b->run.no_split[0])
+        const int status =
+            rw_fail(b->ctx, RW_ERR_DATA, "training made no trees: %s", b->run.no_split);
+        if (!b->hooks || !b->hooks->allow_no_trees)
+            return status;
+    } else if (b->run.no_split[0])
         rw_log(b->ctx, RW_LOG_WARNING, "training stopped after %d rounds: %s", b->run.round,
                b->run.no_split);
     if (b->paused) {

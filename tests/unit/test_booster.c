@@ -324,6 +324,12 @@ static void expect_no_split(const char *cause)
     cr_assert(strstr(rw_last_error(ctx), "training made no trees: "), "%s", rw_last_error(ctx));
     cr_assert(strstr(rw_last_error(ctx), cause), "%s", rw_last_error(ctx));
     cr_assert_eq(n_warnings, 0);
+    const struct rw_train_hooks hooks = {.allow_no_trees = 1};
+    cr_assert_eq(run(&hooks, 0, &model), RW_OK);
+    cr_assert_eq(model->n_trees, 0);
+    cr_assert(strstr(rw_last_error(ctx), cause), "%s", rw_last_error(ctx));
+    cr_assert_eq(n_warnings, 0);
+    rw_model_free(model);
 }
 
 BOOSTER_TEST(no_split_min_docs)

@@ -66,6 +66,17 @@ Test(side_files, weights)
     scratch_text("w", "0.5\n2\n");
     cr_assert_eq(rw_dataset_read_side_column(scratch_ctx, dataset, "query-weights", "w"), RW_OK);
     cr_assert_eq(dataset->weight_by_query, 1);
+    double weight[4];
+    cr_assert_eq(rw_dataset_side_column(dataset, "weights", weight), 1);
+    cr_assert_arr_eq(weight, ((const double[]){0.5, 0.5, 0.5, 2}), sizeof(weight));
+    cr_assert_eq(rw_dataset_side_column(dataset, "labels", weight), 0);
+    cr_assert_eq(rw_dataset_side_column(dataset, "pairs-file", weight), 0);
+    cr_assert_eq(rw_dataset_side_column(dataset, "nothing", weight), 0);
+    const double more[] = {1, 5, 2, 6, 3, 7, 4, 8};
+    double read[8];
+    cr_assert_eq(rw_dataset_set_side_column(scratch_ctx, dataset, "labels", more, 4, 2), RW_OK);
+    cr_assert_eq(rw_dataset_side_column(dataset, "labels", read), 2);
+    cr_assert_arr_eq(read, more, sizeof(more));
     cr_assert_eq(dataset->weight[2], 0.5);
     cr_assert_eq(dataset->weight[3], 2);
     scratch_text("w", "1\n2\n3\n4\n");
