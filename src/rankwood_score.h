@@ -113,6 +113,8 @@ RW_API int rw_ctx_set_poll(struct rw_ctx *ctx, rw_poll_fn poll, void *user);
  * affinity, control groups and SLURM_CPUS_PER_TASK allow. The number never changes a result. A
  * training run in progress keeps the threads it started with. RW_ERR_ARGUMENT: out of range. */
 RW_API int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads);
+/* Returns the number of threads, which training with the parameter `threads` sets, too. */
+RW_API int rw_ctx_threads(const struct rw_ctx *ctx);
 
 /* ---- models ---- */
 /* Reads a model file. The caller frees *out with rw_model_free. RW_ERR_IO: the file cannot be read.

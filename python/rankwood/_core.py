@@ -470,6 +470,20 @@ def check(status: int) -> None:
         raise _ERRORS.get(status, InternalError)(in_python(text(lib.rw_last_error(context()))))
 
 
+@contextmanager
+def using_threads(threads: int | None) -> Iterator[None]:
+    """Within the block, calls of this thread use this number of threads; None leaves it as it is."""
+    if threads is None:
+        yield
+        return
+    before = lib.rw_ctx_threads(context())
+    check(lib.rw_ctx_set_threads(context(), whole(threads, "threads", 1, lib.RW_MAX_THREADS)))
+    try:
+        yield
+    finally:
+        lib.rw_ctx_set_threads(context(), before)
+
+
 def package(name: str, extra: str) -> Any:
     """Imports an optional package. The ImportError names the extra to install."""
     try:

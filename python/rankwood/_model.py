@@ -9,6 +9,7 @@ from html import escape
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from rankwood import _explain, _workers
 from rankwood._columns import Floats, pointer
@@ -28,6 +29,7 @@ from rankwood._core import (
     not_negative,
     path_chars,
     text,
+    using_threads,
     whole,
 )
 from rankwood._dataset import Dataset, need_labels
@@ -35,6 +37,7 @@ from rankwood._explain import Explanation, Permuted, Spread
 from rankwood._handles import check_apart
 from rankwood._params import Params, as_mapping, need_device
 from rankwood._scoring import Scorer
+from rankwood._tables import is_paths
 from rankwood._training import Callback, PositionBias, Training, ctrl_c, need_measured, valid_sets, working
 
 _MOST_FEATURES = 10
@@ -172,7 +175,8 @@ def _table(rows: Sequence[Sequence[Any]], heads: Sequence[str]) -> str:
 class Model(Scorer):
     """Ensemble of trees, made by :func:`rankwood.train` or read by :meth:`load`.
 
-    Several threads may use a model at once. Scoring releases the interpreter's lock.
+    Several threads may use a model at once. Scoring releases the interpreter's lock. ``model[:50]`` is a model of the
+    first 50 rounds, and ``model[10:50]`` of those from the 11th to the 50th; their scores are the sums of these trees.
 
     Parameters
     ----------
@@ -204,6 +208,8 @@ class Model(Scorer):
     >>> scores = model.predict(X_valid)
     >>> scores.shape == y_valid.shape
     True
+    >>> model[5:]
+    Model(15 trees)
     """
 
     def __init__(self, c: Any) -> None:
@@ -647,6 +653,7 @@ class Model(Scorer):
         probability: bool = False,
         feature_base: int | None = None,
         n_features: int | None = None,
+        threads: int | None = None,
     ) -> Floats:
         """Score documents; a higher score is a better rank.
 
@@ -668,6 +675,9 @@ class Model(Scorer):
             Feature id of column 0, as in :class:`Dataset`; not for a Dataset.
         n_features : int or None, default None
             Number of columns of a sparse matrix, as in :class:`Dataset`; not for a Dataset.
+        threads : int or None, default None
+            Number of threads, 1 to 4096; by default, that of the last training in the calling thread, or all. It does
+            not change the scores.
 
         Returns
         -------
@@ -694,12 +704,58 @@ class Model(Scorer):
         >>> first = qid_valid == 0
         >>> order = np.argsort(-scores[first])  # best documents of query 0 first
         """
-        if not probability:
-            return self._predict(data, self._count(n_trees), device, missing, feature_base, n_features)
-        if n_trees is not None:
-            raise ParameterError("probability needs the scores of all trees: leave out n_trees")
-        self._probabilities(np.empty(0))  # fails before scoring
-        return self._probabilities(self._predict(data, 0, device, missing, feature_base, n_features))
+        if probability:
+            if n_trees is not None:
+                raise ParameterError("probability needs the scores of all trees: leave out n_trees")
+            self._probabilities(np.empty(0))  # fails before scoring
+        n = self._count(n_trees)
+        with using_threads(threads):
+            scores = self._predict(data, n, device, missing, feature_base, n_features)
+        return self._probabilities(scores) if probability else scores
+
+    def leaves(
+        self, data: Any, *, n_trees: int | None = None, missing: float = np.nan, threads: int | None = None
+    ) -> npt.NDArray[np.int32]:
+        """Return the leaf that each document reaches in each tree.
+
+        Parameters
+        ----------
+        data : Dataset, array, sparse matrix, data frame, Arrow table, str or path
+            The documents, as in :meth:`predict`.
+        n_trees : int or None, default None
+            Use the first ``n_trees`` trees only.
+        missing : float, default NaN
+            Value that means missing, as in :meth:`predict`; not for a Dataset or a path.
+        threads : int or None, default None
+            Number of threads, as in :meth:`predict`.
+
+        Returns
+        -------
+        array of int32, shape (n_docs, n_trees)
+            Leaves from 0, the numbers in the column ``leaf`` of :meth:`trees`, in the order of the data.
+
+        Raises
+        ------
+        DataError
+            The data lacks a feature of the model, or has a wrong shape, wrong types or infinite values.
+        ParameterError
+            ``n_trees`` or ``threads`` is out of range.
+
+        Examples
+        --------
+        >>> model.leaves(X_valid).shape == (len(X_valid), model.n_trees)
+        True
+        """
+        n = self._count(n_trees) or self.n_trees
+        if missing == missing and (isinstance(data, Dataset) or is_paths(data)):
+            raise ParameterError("missing is only for data that is not a Dataset; pass it to Dataset instead")
+        dataset = self._dataset_of(data, missing)
+        with using_threads(threads), caller_names(self.feature_names):
+            batches = self._values_by_batch(dataset)
+            leaves = np.empty((dataset.n_docs, n), np.int32)
+            for first, values in batches:
+                check(lib.rw_predict_leaves(context(), self._c, values, n, pointer(leaves) + first * n))
+        return dataset._in_caller_order(leaves)
 
     def _probabilities(self, scores: Floats) -> Floats:
         """Converts scores of all trees to probabilities in place. DataError for a model without a map."""
@@ -950,6 +1006,34 @@ class Model(Scorer):
         return _explain.to_shap(self, cover)
 
     # ---- models made from this one ----
+
+    def __getitem__(self, rounds: slice | int) -> Model:
+        """Returns a model of some rounds: ``model[:50]`` has the first 50, ``model[10:]`` all but the first 10.
+
+        Its scores are the sums of these rounds' trees. It has no metrics, best round or map to probabilities.
+        ParameterError: no round remains. IndexError: there is no such round.
+        """
+        ends = self._round_ends()
+        if isinstance(rounds, slice):
+            try:
+                chosen = range(len(ends))[rounds]
+            except (TypeError, ValueError):
+                raise ParameterTypeError(f"the rounds are {rounds}; expected whole numbers") from None
+            if not chosen or chosen.step < 0:
+                raise ParameterError(f"the rounds are {rounds}; expected one or more of {len(ends)}, ascending")
+        else:
+            at = whole(rounds, "the round", -(2**31), 2**31)
+            if not -len(ends) <= at < len(ends):  # an IndexError ends iteration
+                raise IndexError(f"no round {at}; the model has {len(ends)} rounds")
+            chosen = range(at % len(ends), at % len(ends) + 1)
+        keep = np.zeros(self.n_trees, np.uint8)
+        for i in chosen:
+            keep[ends[i - 1] if i else 0 : ends[i]] = 1
+        out = ffi.new("struct rw_model **")
+        status = lib.rw_model_select(context(), self._c, ffi.from_buffer("unsigned char[]", keep), out)
+        new = Model(made(status, out, lib.rw_model_free))
+        new.feature_names = None if self.feature_names is None else list(self.feature_names)
+        return new
 
     def refit(
         self,

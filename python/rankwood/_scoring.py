@@ -7,7 +7,7 @@ sets. Features are found by name if both sides have names, and by position other
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,9 +119,23 @@ class Scorer:
     @property
     def params(self) -> dict[str, int | float | str]:
         """Parameters that shaped the trees, with numbers in place of ``"auto"``."""
-        run = lib.rw_model_run(self._c, self._info.n_runs - 1)
-        given = [run.params[i] for i in range(run.n_params)]
-        return {text(one.name).replace("-", "_"): number_or_text(text(one.value)) for one in given}
+        return self._params_of(self._info.n_runs - 1)[1]
+
+    def _params_of(self, run: int) -> tuple[int, dict[str, int | float | str]]:
+        """Returns the number of trees of a training, from 0, and its parameters."""
+        c = lib.rw_model_run(self._c, run)
+        given = [c.params[i] for i in range(c.n_params)]
+        params = {text(one.name).replace("-", "_"): number_or_text(text(one.value)) for one in given}
+        return int(c.n_trees), params
+
+    def _round_ends(self) -> list[int]:
+        """Returns the number of trees up to the end of each round."""
+        ends: list[int] = []
+        for run in range(self._info.n_runs):
+            n, params = self._params_of(run)
+            first, bags = ends[-1] if ends else 0, int(params.get("bags", 1))
+            ends += range(first + bags, first + n + 1, bags)
+        return ends
 
     @property
     def categories(self) -> dict[int | str, list[str]]:
@@ -171,12 +185,7 @@ class Scorer:
             given = ["missing"] * (missing == missing) + [name for name, one in of_columns.items() if one is not None]
             if given:
                 raise ParameterError(f"{given[0]} is only for data that is not a Dataset; pass it to Dataset instead")
-            if isinstance(data, Dataset):
-                dataset = data
-            else:
-                dataset = self._with_categories(data, missing) if self.categories else Dataset(data)
-            dataset._has_labels &= dataset is data  # labels and queries of CSV and TSV are not read
-            return self._predict_dataset(dataset, n, device)
+            return self._predict_dataset(self._dataset_of(data, missing), n, device)
         if device != "cpu":
             Params().set("device", device)  # checks the name; arrays are scored on the CPU
         if self._info.n_categorical:
@@ -209,6 +218,14 @@ class Scorer:
                         values[:, i] = column.part(rows)
             scores[rows] = self._score(_finite(values, missing, self.feature_names, first), n, base)
         return scores
+
+    def _dataset_of(self, data: Any, missing: float) -> Dataset:
+        """Returns data as a data set; labels and queries of CSV and TSV files are not read."""
+        if isinstance(data, Dataset):
+            return data
+        made = Dataset(data) if _tables.is_paths(data) and not self.categories else self._with_categories(data, missing)
+        made._has_labels = False
+        return made
 
     def _with_categories(self, data: Any, missing: float) -> Dataset:
         """Makes a data set in which the model's categorical features are categorical."""
@@ -316,23 +333,21 @@ class Scorer:
         status = lib.rw_scorer_open(context(), self._c, n_trees, chars(device), out)
         return made(status, out, lib.rw_scorer_free)
 
-    def _predict_dataset(self, data: Dataset, n_trees: int, device: str) -> Floats:
-        if data._source is not None and data._values is None:
-            return self._predict_batches(data, n_trees, device)
-        values = self._values_of(data)
-        scores = np.empty(data.n_docs, np.float64)
-        to = _columns.pointer(scores)
-        with caller_names(self.feature_names):
-            check(lib.rw_scorer_run(context(), self._opened(n_trees, device), values, to))
-        return data._in_caller_order(scores)
-
-    def _predict_batches(self, data: Dataset, n_trees: int, device: str) -> Floats:
-        scores = np.empty(data.n_docs, np.float64)
-        to = _columns.pointer(scores)
+    def _values_by_batch(self, data: Dataset) -> Iterator[tuple[int, Any]]:
+        """Returns the first document of each batch, and its values as _values_of returns them. Files are read first."""
+        if data._source is None or data._values is not None:
+            return iter([(0, self._values_of(data))])
         if self.feature_names is None:
             self._check_columns(data)
-        scorer = self._opened(n_trees, device)
         needed = sorted(use.feature for use in self._uses())
-        for first, batch in data._value_batches(self.feature_names, needed, self._width):
-            check(lib.rw_scorer_run(context(), scorer, batch, to + first))
-        return scores
+        return data._value_batches(self.feature_names, needed, self._width)
+
+    def _predict_dataset(self, data: Dataset, n_trees: int, device: str) -> Floats:
+        batches, scorer = self._values_by_batch(data), None
+        scores = np.empty(data.n_docs, np.float64)
+        to = _columns.pointer(scores)
+        for first, values in batches:
+            with caller_names(self.feature_names):
+                scorer = scorer or self._opened(n_trees, device)
+                check(lib.rw_scorer_run(context(), scorer, values, to + first))
+        return data._in_caller_order(scores)

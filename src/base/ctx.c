@@ -51,6 +51,11 @@ int rw_ctx_set_threads(struct rw_ctx *ctx, int n_threads)
     return RW_OK;
 }
 
+int rw_ctx_threads(const struct rw_ctx *ctx)
+{
+    return ctx->n_threads;
+}
+
 /* Copies a message and escapes bytes that are not printable UTF-8 as \xHH, except
  * newlines, which separate hints. Messages can thus quote names and data unchanged. A text that
  * does not fit into `size` bytes is truncated. */

@@ -554,3 +554,78 @@ def test_features_that_become_one(made: Made) -> None:
     data = Dataset(frame, made.y, qid=made.qid, ignore=["a b"])
     model = train({"rounds": 3, "leaves": 6, "min_docs": 2}, data)
     assert np.array_equal(model.predict(frame), model.predict(data))
+
+
+# ---- rounds, leaves and threads ----
+
+
+def test_leaves_are_those_of_the_scores(made: Made, model: Model, tmp_path: Path) -> None:
+    value = {(node["tree"], node["leaf"]): node["value"] for node in model.trees() if node["leaf"] is not None}
+    leaves = model.leaves(made.X)
+    assert leaves.dtype == np.int32 and leaves.shape == (len(made.X), model.n_trees)
+    scores = np.zeros(len(made.X))
+    for tree in range(model.n_trees):
+        scores += [value[tree, leaf] for leaf in leaves[:, tree].tolist()]
+    assert np.array_equal(scores, model.predict(made.X))
+    assert np.array_equal(model.leaves(made.X, n_trees=3), leaves[:, :3])
+    order = np.random.default_rng(1).permutation(len(made.X))
+    scattered = rankwood.Dataset(made.X[order], made.y[order], qid=made.qid[order], sort=True)
+    assert np.array_equal(model.leaves(scattered), leaves[order])
+    for n_trees in (0, model.n_trees + 1):
+        with pytest.raises(rankwood.ParameterError, match="n_trees is"):
+            model.leaves(made.X, n_trees=n_trees)
+    with pytest.raises(rankwood.ParameterError, match="missing is only for data that is not a Dataset"):
+        model.leaves(scattered, missing=0)
+    with pytest.raises(rankwood.DataError):
+        model.leaves(made.X[:, :3])
+
+
+def test_leaves_batch_by_batch(made: Made, small: dict[str, Any]) -> None:
+    names = list("abcdef")
+    columns = {name: made.X[:, i] for i, name in enumerate(names)} | {"label": made.y, "qid": made.qid}
+    whole = rankwood.Dataset(made.X, made.y, qid=made.qid, feature_names=names)
+    model = rankwood.train(small, whole)
+    parts = [slice(0, 100), slice(100, len(made.X))]
+    batches = rankwood.Dataset.from_batches(
+        lambda: [{name: values[part] for name, values in columns.items()} for part in parts], label="label", qid="qid"
+    )
+    assert np.array_equal(model.leaves(batches), model.leaves(made.X))
+
+
+def test_rounds(made: Made, model: Model) -> None:
+    first, last = model[:3], model[3:]
+    assert (first.n_trees, last.n_trees) == (3, model.n_trees - 3)
+    assert np.array_equal(first.predict(made.X), model.predict(made.X, n_trees=3))
+    assert np.allclose(first.predict(made.X) + last.predict(made.X), model.predict(made.X), rtol=0, atol=1e-12)
+    assert Model.from_bytes(first.to_bytes()).to_bytes() == first.to_bytes()
+    assert [one.n_trees for one in model] == [1] * model.n_trees
+    assert model[-1].to_bytes() == last[-1].to_bytes()
+    assert model[::2].n_trees == 4 and model[:99].n_trees == model.n_trees
+    for wrong in (slice(3, 3), slice(None, None, -1), slice(99, None)):
+        with pytest.raises(rankwood.ParameterError, match="expected one or more of 8, ascending"):
+            model[wrong]
+    for odd in (slice(0.5, None), "a", 1.0):
+        with pytest.raises(rankwood.ParameterTypeError):
+            model[odd]
+    with pytest.raises(IndexError, match="no round 8; the model has 8 rounds"):
+        model[8]
+
+
+def test_rounds_of_bags(made: Made, small: dict[str, Any]) -> None:
+    """A round has as many trees as its training had bags."""
+    plain = rankwood.train({**small, "rounds": 4}, made.dataset())
+    both = rankwood.train({**small, "rounds": 3, "bags": 2}, made.dataset(), init=plain)
+    assert both[:4].predict(made.X).tolist() == plain.predict(made.X).tolist()
+    assert [one.n_trees for one in both] == [1] * 4 + [2] * 3
+
+
+def test_threads_of_predict(made: Made, model: Model) -> None:
+    before = rankwood._core.lib.rw_ctx_threads(rankwood._core.context())
+    many = np.tile(made.X, (20, 1))
+    for threads in (1, 2):
+        assert np.array_equal(model.predict(many, threads=threads), model.predict(many))
+        assert np.array_equal(model.leaves(many, threads=threads), model.leaves(many))
+    for wrong in (0, -1, 4097, 1.5, "auto"):
+        with pytest.raises(rankwood.ParameterError, match="threads is"):
+            model.predict(many, threads=wrong)
+    assert rankwood._core.lib.rw_ctx_threads(rankwood._core.context()) == before
