@@ -15,7 +15,7 @@ PLACE = "(one entry per parameter, from the library's table)"  # as in rankwood/
 # The page's sections: title, an introduction, and names. A name may have a module of the package before a dot.
 SECTIONS: list[tuple[str, str, str]] = [
     ("Data", "", "Dataset check doctor synth"),
-    ("Training", "", "train Ranker scorer cv select tune"),
+    ("Training", "", "train params Ranker scorer cv select tune"),
     ("Models", "", "Model"),
     ("Measuring and comparing", "", "evaluate evaluate_runs compare compare_all compare_runs audit"),
     ("Parameters of other trainers", "See also [the table of names](migrating.md).",
@@ -30,8 +30,8 @@ SECTIONS: list[tuple[str, str, str]] = [
      "dask.Dataset dask.train dask.Ranker spark.train"),
     ("Results", "Functions return instances of these classes, and callbacks get a `Round`.",
      "Evaluation Measured Comparison Compared Comparisons Audit AuditRow Explanation Permuted Spread Calibration "
-     "Pruned PrunedRow CrossValidation Fold Selected SelectedRow SelectedDifference Tuned PositionBias Round DataCheck "
-     "FeatureCheck Finding"),
+     "Pruned PrunedRow CrossValidation Fold Selected SelectedRow SelectedDifference Tuned PositionBias Round Parameter "
+     "DataCheck FeatureCheck Finding"),
     ("Errors", "Rankwood's own errors are `RankwoodError` and the builtin exception that fits them. A missing optional "
      "package is an `ImportError`, and Ctrl-C a `KeyboardInterrupt`.",
      "RankwoodError DataError DataTypeError ParameterError ParameterTypeError FormatError FileError OutOfMemoryError "

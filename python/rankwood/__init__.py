@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     )
     from rankwood._explain import Explanation, Permuted, Spread
     from rankwood._model import Calibration, Model, Pruned, PrunedRow
+    from rankwood._params import Parameter, params
     from rankwood._selection import (
         CrossValidation,
         Fold,
@@ -106,6 +107,7 @@ __all__ = [
     "Model",
     "NoEffectWarning",
     "OutOfMemoryError",
+    "Parameter",
     "ParameterError",
     "ParameterTypeError",
     "Permuted",
@@ -138,6 +140,7 @@ __all__ = [
     "from_lightgbm",
     "from_xgboost",
     "migrate",
+    "params",
     "plot",
     "ranks",
     "scorer",
@@ -156,6 +159,7 @@ _LATER = {
     "_evaluate": "Audit AuditRow Compared Comparison Comparisons Evaluation Measured audit compare compare_all "
     "compare_runs evaluate evaluate_runs",
     "_explain": "Explanation Permuted Spread",
+    "_params": "Parameter params",
     "_model": "Calibration Model Pruned PrunedRow",
     "_workers": "Carrier Ranks Workers ranks workers",
     "_selection": "CrossValidation Fold Selected SelectedDifference SelectedRow cv select",

@@ -1085,9 +1085,9 @@ class Model(Scorer):
         Model(20 trees)
         """
         with _workers.agreed():
-            need_device(as_mapping(params))
-            need_labels(data, "data")
             given = as_mapping(params)
+            need_device(given)
+            need_labels(data, "data")
             if decay is not None and {"refit_decay", "refit-decay"} & set(given):
                 raise ParameterError("decay and the parameter 'refit_decay' are both given")
             if decay is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,16 @@ def infos() -> Iterator[Any]:
 
 
 def as_text(value: Any) -> str:
-    """Formats a value for the library: `on` and `off` for bools, commas between list items."""
+    """Formats a value for the library: `on` and `off` for bools, commas between list items, 31 for 31.0."""
     if isinstance(value, (bool, np.bool_)):
         return "on" if value else "off"
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, (list, tuple)):
         return ",".join(as_text(one) for one in value)
-    if isinstance(value, float):
-        return repr(float(value))
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
     return str(value)
 
 
@@ -95,12 +99,24 @@ def _features(value: Any) -> str:
     return as_text([name_in_file(one) if isinstance(one, str) else one for one in value])
 
 
-# Parameters of features: types of values that are formatted, and the functions that format them.
-_OF_FEATURES: dict[str, tuple[Any, Callable[[Any], str]]] = {
+def _gains(value: Any) -> str:
+    """Formats the gains of labels 0, 1, 2, ..."""
+    try:
+        gains = [float(one) for one in value if not isinstance(one, str)]
+    except (TypeError, ValueError):
+        gains = []
+    if len(gains) != len(value) or not gains or not all(0 <= gain <= 2**31 for gain in gains):
+        raise ParameterError(f"label_gain is {value!r}; expected a number, 0 to 2147483648, for each label from 0 on")
+    return " ".join(["table", *map(as_text, gains)])
+
+
+# Types of values with a special form, and the functions that format them.
+_FORMATS: dict[str, tuple[Any, Callable[[Any], str]]] = {
     "monotone": (Mapping, _directions),
     "feature-penalty": (Mapping, _penalties),
     "interactions": ((list, tuple), _groups),
     "features": ((list, tuple), _features),
+    "label-gain": ((list, tuple, np.ndarray), _gains),
 }
 
 
@@ -254,13 +270,49 @@ def _unknown(name: str) -> str:
     return f"unknown parameter {name!r}{what}" + ("" if note is None else f"\nhint: {note}")
 
 
-def as_mapping(params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Copies the caller's parameters."""
+_MOST_ROUNDS = 2000  # of rounds="auto"
+
+
+def as_mapping(params: Mapping[str, Any] | None, n_before: int = 0) -> dict[str, Any]:
+    """Copies the caller's parameters.
+
+    A function of the round becomes a list of rates, and a random generator becomes a seed that it draws. n_before: the
+    rounds of the model that training continues.
+    """
     if params is None:
         return {}
     if not isinstance(params, Mapping):
         raise ParameterTypeError(f"params is a {type(params).__name__}; expected a dictionary")
-    return dict(params)
+    given = dict(params)
+    seed, rate = given.get("seed"), given.get("rate")
+    if not isinstance(seed, (int, float, str, np.number, type(None))):
+        if isinstance(seed, np.random.Generator):
+            given["seed"] = int(seed.integers(2**31 - 1))
+        elif isinstance(seed, np.random.RandomState):
+            given["seed"] = int(seed.randint(2**31 - 1))
+    if callable(rate):
+        given["rate"] = _rates(rate, n_before, given.get("rounds"))
+    return given
+
+
+def _rates(rate: Callable[[int], Any], n_before: int, rounds: Any) -> list[float]:
+    """Returns the rates of all rounds. Rounds after the list have its last rate."""
+    try:
+        n = int(_MOST_ROUNDS if rounds is None or rounds == "auto" else rounds)
+    except (TypeError, ValueError, OverflowError):
+        n = 1  # the library refuses such rounds
+    out: list[float] = []
+    for i in range(n_before + max(n, 1)):
+        value = rate(i)
+        try:
+            out.append(float(value))
+        except (TypeError, ValueError):
+            raise ParameterTypeError(f"rate({i}) returned {value!r}; expected a number") from None
+        if not 1e-6 <= out[-1] <= 1:
+            raise ParameterError(f"rate({i}) returned {value!r}; expected a number from 1e-6 to 1")
+    while len(out) > 1 and out[-1] == out[-2]:
+        out.pop()
+    return out
 
 
 def _refuse_functions(name: str, value: Any) -> None:
@@ -295,7 +347,7 @@ PLACE = "(one entry per parameter, from the library's table)"
 _PYTHON_TYPES = {
     "objective": "str or callable",
     "metric": "str, callable or list",
-    "rate": 'float, str or "auto"',
+    "rate": 'float, list, callable or "auto"',
     "norm": "bool",
     "train-metric": "bool",
     "monotone": "dict or str",
@@ -303,18 +355,23 @@ _PYTHON_TYPES = {
     "interactions": "list of lists, or str",
     "features": "list or str",
     "categorical": "list or str",
+    "label-gain": "list of float, or str",
+    "seed": "int or numpy generator",
     "label-weights": "list of float, or str",
 }
 
 
 def _type_of(info: Any) -> str:
-    name, words = text(info.name), [word for word in text(info.argument).split("|") if word.islower()]
+    name, choices = text(info.name), text(info.argument).split("|")
     if name in _PYTHON_TYPES:
         return _PYTHON_TYPES[name]
+    if info.type == lib.RW_PARAM_CHOICE:
+        return "{" + ", ".join(f'"{word}"' for word in choices) + "}"
+    words = [word for word in choices if word.islower()]
     number = {lib.RW_PARAM_INT: "int", lib.RW_PARAM_REAL: "float", lib.RW_PARAM_SEED: "int"}.get(info.type)
     if number is not None:
         return " or ".join([number, *(f'"{word}"' for word in words if word != name)])
-    return "{" + ", ".join(f'"{word}"' for word in words) + "}" if info.type == lib.RW_PARAM_CHOICE else "str"
+    return "str"
 
 
 def _default_of(info: Any) -> str:
@@ -335,21 +392,81 @@ def _in_help(option: re.Match[str]) -> str:
     return here.partition(", with ")[0] if here.startswith("Dataset(") else option[1].replace("-", "_")
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """A training parameter, as :func:`params` lists it.
+
+    Attributes
+    ----------
+    name : str
+        Name, such as ``"min_docs"``.
+    type : str
+        Types or words that it accepts.
+    default : str
+        Default value, as it is written in Python.
+    range : str
+        Smallest and largest number, such as ``"2 to 65536"``; empty if it is not a number.
+    meaning : str
+        Effect of the parameter, in one sentence.
+
+    Examples
+    --------
+    >>> leaves = next(one for one in rankwood.params() if one.name == "leaves")
+    >>> leaves.default, leaves.range
+    ('"auto"', '2 to 65536')
+    """
+
+    name: str
+    type: str
+    default: str
+    range: str
+    meaning: str
+
+    def __str__(self) -> str:
+        return "\n".join(_entry(self))
+
+
+def params() -> list[Parameter]:
+    """List the training parameters with their meanings, in the order of ``rankwood train --help``.
+
+    Parameters that are arguments of :class:`Dataset` here, such as weights, are not among them.
+
+    Returns
+    -------
+    list of Parameter
+        The parameters. ``pandas.DataFrame(rankwood.params())`` is a table of them.
+
+    Examples
+    --------
+    >>> print(next(one for one in rankwood.params() if one.name == "min_docs"))
+    min_docs : int, default 20
+        Minimum number of documents in a leaf. Range: 1 to 1000000000.
+    """
+    return [_parameter(info) for info in infos() if not is_of_data(text(info.name))]
+
+
+def _parameter(info: Any) -> Parameter:
+    words = text(info.range)
+    meaning = re.sub(r"--([a-z][a-z0-9-]*)", _in_help, text(info.help)).strip().rstrip(".")
+    return Parameter(
+        text(info.name).replace("-", "_"), _type_of(info), _default_of(info),
+        words if re.fullmatch(r"\S+ to \S+", words) else "", f"{meaning[:1].upper()}{meaning[1:]}.",
+    )  # fmt: skip
+
+
+def _entry(one: Parameter) -> list[str]:
+    """Returns the lines of a parameter in a docstring."""
+    words = one.meaning + (f" Range: {one.range}." if one.range else "")
+    indent = "    "
+    lines = textwrap.wrap(words, 100, initial_indent=indent, subsequent_indent=indent)
+    return [f"{one.name} : {one.type}, default {one.default}", *lines]
+
+
 def described(names: Iterable[str] | None = None) -> str:
     """Returns numpydoc entries of parameters; by default, of all that are not arguments of Dataset."""
     chosen = None if names is None else {name.replace("_", "-") for name in names}
-    out: list[str] = []
-    for info in infos():
-        name, words = text(info.name), text(info.range)
-        if is_of_data(name) if chosen is None else name not in chosen:
-            continue
-        meaning = re.sub(r"--([a-z][a-z0-9-]*)", _in_help, text(info.help)).strip().rstrip(".")
-        limits = f" Range: {words}." if re.fullmatch(r"\S+ to \S+", words) else ""
-        out.append(f"{name.replace('-', '_')} : {_type_of(info)}, default {_default_of(info)}")
-        out += textwrap.wrap(
-            f"{meaning[:1].upper()}{meaning[1:]}.{limits}", 100, initial_indent="    ", subsequent_indent="    "
-        )
-    return "\n".join(out)
+    some = params() if chosen is None else [_parameter(info) for info in infos() if text(info.name) in chosen]
+    return "\n".join(line for one in some for line in _entry(one))
 
 
 def with_parameters(doc: str | None, names: Iterable[str] | None = None) -> str | None:
@@ -386,7 +503,7 @@ class Params:
             raise ParameterError(f"{what} are the data's: {where}")
         if "\0" not in name and lib.rw_params_get(self.c, chars(ours)) == ffi.NULL:
             raise ParameterError(_unknown(name))
-        kinds, text_of = _OF_FEATURES.get(ours, ((), as_text))
+        kinds, text_of = _FORMATS.get(ours, ((), as_text))
         if isinstance(value, kinds):
             value = text_of(value)
         check(lib.rw_params_set(context(), self.c, chars(ours), chars(as_text(value))))

@@ -74,7 +74,11 @@ def train(
         Two of them may be functions. ``objective(scores, dataset)`` returns gradient and hessian of the loss, arrays of
         shape (n_docs,), with hessians of 0 or more and the signs of LightGBM and XGBoost. ``metric(scores, dataset)``
         returns a number. Higher is better, unless the function has a true attribute ``lower_is_better``. A metric
-        function comes first and so stops training; ``[function, "map"]`` adds further metrics.
+        function comes first and so stops training; ``[function, "map"]`` adds further metrics. A metric whose first
+        argument is named ``y_true``, as in scikit-learn, is called as ``metric(labels, scores)``, with the documents of
+        all queries together and without weights; lower is better if its name ends with ``_error``, ``_loss`` or
+        ``_deviance``. ``rate`` may be a list with the rate of each round, or a function of the round, from 0 at the
+        model's first one, which is called for all rounds before training. ``seed`` may be a random generator of numpy.
     train_set : Dataset
         Documents with labels and queries.
     valid : Dataset, dict of Dataset, list of Dataset or None, default None
@@ -150,11 +154,10 @@ def train(
     ['ndcg@10', 'map']
     """
     with _workers.agreed():
-        need_device(as_mapping(params))
-        need_labels(train_set, "train_set")
-        if init is not None:
-            need(init, Model, "init")
-        given = train_set._with_own(as_mapping(params))
+        n_before = 0 if init is None else len(need(init, Model, "init")._round_ends())
+        given = as_mapping(params, n_before)
+        need_device(given)
+        given = need_labels(train_set, "train_set")._with_own(given)
         sets = valid_sets(valid, stop_on)
         if by_folds(given):
             if sets or init is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import importlib
+import inspect
 import logging
 import os
 import signal
@@ -317,6 +318,14 @@ def _functions(callbacks: Any) -> list[Callback]:
     return out
 
 
+def _takes_labels(metric: Callable[..., Any]) -> bool:
+    """Tells whether the first argument of a metric is `y_true`, as in scikit-learn."""
+    try:
+        return next(iter(inspect.signature(metric).parameters), "") == "y_true"
+    except (TypeError, ValueError):  # some builtin functions have no signature
+        return False
+
+
 class Training:
     """State that the library's callbacks of one training share."""
 
@@ -332,6 +341,7 @@ class Training:
         self.gradients: Callable[..., Any] | None = None
         self.metric: Callable[..., Any] | None = None
         self.metric_name = ""  # name of the metric function
+        self.metric_of_labels = False  # its arguments are labels and scores
         self.n_rounds = 0  # finished rounds
         self.position_bias: PositionBias | None = None
         self.progress = Progress()
@@ -375,12 +385,13 @@ class Training:
         given.pop("metric")
         if rest:
             given["metric"] = rest
-        name = chars(str(getattr(function, "__name__", "metric")))
-        held = ffi.new("char[]", name)
-        self.metric, self.metric_name = function, text(held)
+        name = str(getattr(getattr(function, "func", function), "__name__", "metric"))
+        held = ffi.new("char[]", chars(name))
+        self.metric, self.metric_name, self.metric_of_labels = function, name, _takes_labels(function)
         hooks.metric = lib._rw_metric
         hooks.metric_name = held
-        hooks.metric_lower_is_better = int(bool(getattr(function, "lower_is_better", False)))
+        is_loss = self.metric_of_labels and name.endswith(("_error", "_loss", "_deviance"))  # scikit-learn's names
+        hooks.metric_lower_is_better = int(bool(getattr(function, "lower_is_better", is_loss)))
         return held
 
     def guard(self, call: Callable[[], int | None]) -> int:
@@ -575,7 +586,7 @@ def _rw_metric(user: Any, dataset: Any, scores: Any, value: Any) -> int:
             training.sets[0],
         )
         given = data._in_caller_order(_doubles(scores, data.n_docs))
-        result = training.metric(given, data)
+        result = training.metric(data.label, given) if training.metric_of_labels else training.metric(given, data)
         try:
             value[0] = float(result)
         except (TypeError, ValueError, OverflowError):

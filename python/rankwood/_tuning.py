@@ -170,8 +170,9 @@ def tune(
     options.space_name = unnamed
     options.on_trial = lib._rw_on_tune
     _paths = hook_checkpoints(checkpoint, None, resume, options)
-    c, used = _search(params, train_set, valid, options, strict, "tune")
-    tuned = _tuned(c, as_mapping(params), train_set)
+    given = as_mapping(params)
+    c, used = _search(given, train_set, valid, options, strict, "tune")
+    tuned = _tuned(c, given, train_set)
     tuned.model.used_params = used
     return tuned
 
