@@ -355,6 +355,9 @@ struct rw_columns {
      * read as such. */
     const char *categorical;
     const char *names; /* the file of parameter `names`, for names in `categorical`; or NULL */
+    /* A column with a text for each query, such as its words or its time, or NULL. Tables may lack
+     * it. rw_dataset_query_groups and rw_dataset_split_time use it. */
+    const char *query_text;
 };
 /* Sets how this context reads tables and categories; copies its argument. NULL restores the
  * default, in which every member is NULL or 0. If label, qid, weight, more_label or ignore is set,
@@ -1013,6 +1016,9 @@ struct rw_select_options {
     /* 0: the mean difference must be within the tolerance; 1: the whole 95 % interval */
     int is_sure;
     int n_repeats;                 /* permutations per feature, 1 to 1000 */
+    /* [n_queries] of the validation set: groups that the halves keep together, as in rw_cv_options
+     */
+    const uint32_t *groups;
     const struct rw_dataset *test; /* measured once, after the selection; NULL: no test set */
     void *user;
     /* Called with each new row of the table, numbered from 0. Nonzero ends the call with
@@ -1070,10 +1076,36 @@ struct rw_cv_fold {
 struct rw_cv {
     int n_folds;
     const struct rw_cv_fold *folds; /* [n_folds] */
-    const uint32_t *fold_of;        /* [n_queries] fold of each query */
-    /* [n_docs] each from the model of the query's fold, plus the document's start score */
+    /* [n_queries] the first fold that measures the query; UINT32_MAX: none does */
+    const uint32_t *fold_of;
+    /* [n_docs] each from the model of the query's fold, plus the document's start score; NaN: no
+     * fold measures the query */
     const double *scores;
-    const struct rw_eval *pooled; /* the metrics of `scores` over all queries */
+    const struct rw_eval *pooled; /* the metrics of `scores`, over the queries that have some */
+};
+/* The use of a query in a fold. */
+enum rw_cv_part { RW_CV_UNUSED, RW_CV_TRAIN, RW_CV_VALID, RW_CV_TEST };
+struct rw_cv_options {
+    int n_folds;
+    int shares_bins; /* 1: find bin boundaries once, from the whole data set. It saves time and
+                        memory, and the values of the documents that measure and stop a model
+                        influence its thresholds. Their labels do not. */
+    int is_serial;   /* 1: train folds one after the other, on the calling thread */
+    /* [n_queries] Group of each query, below n_queries. The queries of a group are in one fold.
+     * NULL: each query is a group. */
+    const uint32_t *groups;
+    /* [n_folds][n_queries] Use of each query in each fold (enum rw_cv_part), with
+     * RW_CV_VALID for early stopping. NULL: `seed` draws the folds. */
+    const uint8_t *parts;
+    void *user;
+    /* Called before each fold is trained. sets[RW_CV_TRAIN], sets[RW_CV_VALID] (NULL without early
+     * stopping) and sets[RW_CV_TEST] are valid until the fold ends. The function may set these
+     * members of *hooks: user, on_round, should_stop, gradients, and metric with its name and
+     * direction. Rounds then also measure the test set, which is the last validation set and
+     * never stops training. Without is_serial, several threads may call at once. Nonzero ends the
+     * call with RW_ERR_INTERRUPTED, and so does should_stop. NULL: no callback. */
+    int (*on_fold)(void *user, int fold, const struct rw_dataset *const *sets,
+                   struct rw_train_hooks *hooks);
 };
 /* Trains one model per fold, on the other folds. With early stopping, the next fold, cyclically, is
  * held out as the validation set, so the test fold has no influence on its model. All parameters
@@ -1084,13 +1116,30 @@ struct rw_cv {
  * workers. */
 RW_API int rw_cross_validate(struct rw_ctx *ctx, const struct rw_params *params,
                              const struct rw_dataset *dataset, int n_folds, struct rw_cv **out);
-/* Like rw_cross_validate, but finds bin boundaries once, from the whole data set, for all folds. It
- * saves time and memory, and the values of the documents that measure and stop a model influence
- * its thresholds. Their labels do not. RW_ERR_ARGUMENT: there are categorical features, or as in
- * rw_cross_validate. */
-RW_API int rw_cross_validate_shared(struct rw_ctx *ctx, const struct rw_params *params,
-                                    const struct rw_dataset *dataset, int n_folds,
-                                    struct rw_cv **out);
+/* Like rw_cross_validate, with options. RW_ERR_ARGUMENT: shares_bins with categorical features,
+ * a fold lacks a part that it needs, or as in rw_cross_validate. RW_ERR_DATA: there are fewer groups
+ * than folds. */
+RW_API int rw_cross_validate_with(struct rw_ctx *ctx, const struct rw_params *params,
+                                  const struct rw_dataset *dataset,
+                                  const struct rw_cv_options *options, struct rw_cv **out);
+
+/* ---- queries that belong together, and their times ----
+ *
+ * Both functions use a text of each query from `source`: the column query_text, if the tables that
+ * were read since rw_ctx_set_columns have it, otherwise a file. The file has a line for each query:
+ * its id, blanks, and the text up to the line's end. RW_ERR_DATA: a query has no text, or several.
+ * RW_ERR_PARSE: a malformed file. RW_ERR_ARGUMENT: neither a column nor a file has the name. */
+/* Numbers the texts from 0, in their order in the data, so that queries with equal texts have one
+ * number. groups: [n_queries], written; *n_groups: number of different texts */
+RW_API int rw_dataset_query_groups(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                                   const char *source, uint32_t *groups, uint32_t *n_groups);
+/* Divides the queries into earlier ones (part[0]) and the latest fifth (part[1]), which the caller
+ * frees. Queries of one time stay together. The texts are numbers, or dates of one form such as
+ * 2024-01-31 or 2024-01-31T12:00:00Z. from: [size] receives the first time of the later part.
+ * RW_ERR_DATA: a text is not a time, or all times are equal. */
+RW_API int rw_dataset_split_time(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                                 const char *source, struct rw_dataset *part[2], char *from,
+                                 size_t size);
 
 /* ---- tuning: a search for parameters ----
  *
@@ -1120,6 +1169,9 @@ struct rw_tune_options {
     int n_trials;   /* number of trials with trial 0, 1 or more; 0: until `seconds` */
     double seconds; /* without n_trials: end at the first rung after this time */
     int n_folds;    /* without a validation set: number of folds, 2 or more */
+    /* [n_queries] of the set that measures trials: groups that folds and halves keep together, as
+     * in rw_cv_options */
+    const uint32_t *groups;
     /* Lines "NAME LEAST MOST", "NAME LEAST MOST log" or "NAME VALUE|VALUE|...". '#' starts a
      * comment. NULL: the default space, without parameters that are set. */
     const char *space;

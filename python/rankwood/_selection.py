@@ -198,8 +198,8 @@ def cv(
         check(lib.rw_params_check(context(), c.c, lib.RW_PARAMS_TRAIN))
         values = dataset._with_values()
         with working("cross-validation"):
-            validate = lib.rw_cross_validate_shared if shared_bins else lib.rw_cross_validate
-            status = validate(context(), c.c, values, n_folds, out)
+            options = ffi.new("struct rw_cv_options *", {"n_folds": n_folds, "shares_bins": bool(shared_bins)})
+            status = lib.rw_cross_validate_with(context(), c.c, values, options, out)
             validated = made(status, out, lib.rw_free)
     folds = [_fold(validated, i, dataset) for i in range(validated.n_folds)]
     scores = _columns.view(validated.scores, dataset.n_docs, np.float64).copy()

@@ -59,19 +59,21 @@ typedef int (*rw_job_fn)(void *user, struct rw_ctx *ctx, int job);
 /* Runs the jobs 0 to n_jobs - 1, at most at_once of them at the same time, on separate threads. If
  * jobs run at the same time, logging is off, as their messages would be mixed. */
 int rw_jobs_run(struct rw_ctx *ctx, int at_once, int n_jobs, rw_job_fn run, void *user);
-/* Divides the queries into folds, groups of nearly equal size that are drawn by `seed`. Returns
- * RW_ERR_ARGUMENT for fewer than 2 folds, or more folds than queries. folds: [n_queries] receives
- * the fold of each query, from 0 to n_folds - 1 */
-int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, int n_folds, uint64_t seed, uint32_t *folds);
+/* Divides the queries into folds of nearly equal size, drawn by `seed`. A group is never divided:
+ * from the largest on, each goes to the fold with the fewest queries. groups: [n_queries] each below
+ * n_queries; NULL: each query is a group. Returns RW_ERR_ARGUMENT for fewer than 2 folds, or more
+ * folds than groups. folds: [n_queries] receives the fold of each query, from 0 to n_folds - 1 */
+int rw_folds(struct rw_ctx *ctx, uint32_t n_queries, const uint32_t *groups, int n_folds,
+             uint64_t seed, uint32_t *folds);
 /* Selects the queries of the folds a and b, or with is_in 0 those of all others. fold_of:
  * [n_queries] */
 int rw_folds_select(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint32_t *fold_of,
                     uint32_t a, uint32_t b, int is_in, struct rw_dataset **out);
 /* Divides the queries into two halves, drawn by `seed`. The caller frees both, also after a
- * failure. what, does: name the data and the use of one half in the error message for data with a
- * single query. */
-int rw_halves(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint64_t seed, const char *what,
-              const char *does, struct rw_dataset *half[2]);
+ * failure. groups: as in rw_folds. what, does: name the data and the use of one half in the error
+ * message for data with a single query. */
+int rw_halves(struct rw_ctx *ctx, const struct rw_dataset *dataset, const uint32_t *groups,
+              uint64_t seed, const char *what, const char *does, struct rw_dataset *half[2]);
 
 /* Reads groups of queries from a file. Each line has a query id, blanks, and a group name up to the
  * line's end; '#' begins a comment line. Queries that the data lacks are ignored. Returns

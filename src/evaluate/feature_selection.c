@@ -218,7 +218,7 @@ static int begin(struct selecting *s)
         RW_TRY(RW_ARENA_NEW(s->ctx, arena, s->test_whole, test->n_docs));
     /* Features seem more useful on the queries that ranked them than on new queries. The other half
      * of the queries therefore measures the loss. */
-    RW_TRY(rw_halves(s->ctx, s->valid, s->how.seed, "validation set",
+    RW_TRY(rw_halves(s->ctx, s->valid, s->options->groups, s->how.seed, "validation set",
                      "ranks features, the other one measures", s->half));
     RW_TRY(rw_resident_init(&s->resident, s->ctx, s->params, s->train, s->valid));
     RW_TRY(train(s, &model));

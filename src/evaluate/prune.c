@@ -216,7 +216,7 @@ static int hold_out(struct pruning *p)
     int status;
     RW_TRY(RW_ARENA_NEW(p->ctx, &p->arena, p->held_out, (size_t)p->model->n_trees));
     RW_TRY_OUT(rw_halves(
-        p->ctx, p->dataset, p->how->seed, "data",
+        p->ctx, p->dataset, NULL, p->how->seed, "data",
         "chooses trees, the other one measures; dropping the last trees needs no choice", half));
     for (int h = 0; h < 2; h++)
         RW_TRY_OUT(follow(p, half[h], half[!h], p->held_out));

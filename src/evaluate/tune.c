@@ -742,7 +742,7 @@ static int number_queries(struct tuning *t, const uint32_t *fold_of)
     RW_TRY(RW_NEW(t->ctx, at, (size_t)t->n_parts));
     RW_TRY(RW_NEW(t->ctx, scores, all->n_docs));
     RW_TRY(RW_NEW(t->ctx, own, all->n_queries));
-    RW_TRY(rw_folds(t->ctx, all->n_queries, 2, t->params->seed, half));
+    RW_TRY(rw_folds(t->ctx, all->n_queries, t->options->groups, 2, t->params->seed, half));
     RW_TRY(RW_ARENA_NEW(t->ctx, rw_result_arena(t->made), t->weight, all->n_queries));
     for (int p = 0; p < t->n_parts; p++) {
         const struct rw_measure *measure = &t->part[p].measure;
@@ -790,7 +790,8 @@ static int prepare_parts(struct tuning *t)
     RW_TRY(RW_ARENA_NEW(t->ctx, rw_result_arena(t->made), t->part, (size_t)t->n_parts));
     RW_TRY(RW_NEW(t->ctx, fold_of, t->measured->n_queries));
     if (!t->valid)
-        RW_TRY(rw_folds(t->ctx, t->train->n_queries, t->n_parts, t->params->seed, fold_of));
+        RW_TRY(rw_folds(t->ctx, t->train->n_queries, t->options->groups, t->n_parts,
+                        t->params->seed, fold_of));
     for (int p = 0; p < t->n_parts; p++)
         RW_TRY(prepare_part(t, fold_of, (uint32_t)p));
     t->at_once = rw_resident_at_once(&t->part[0].resident, t->ctx, t->params);
@@ -901,6 +902,8 @@ static int open_checkpoint(struct tuning *t)
             rw_params_origin(t->given, name) != RW_PARAM_DEFAULT)
             print[RW_TUNE_SEARCH] += rw_mix_item((uint64_t)at, print_text(path ? text : value));
     }
+    for (uint32_t q = 0; t->options->groups && q < t->measured->n_queries; q++)
+        print[RW_TUNE_SEARCH] = rw_mix_item(print[RW_TUNE_SEARCH], t->options->groups[q]);
     print[RW_TUNE_SPACE] = rw_checksum(0, space, strlen(space));
     print[RW_TUNE_DATA] = rw_tune_print_data(t->train);
     if (t->valid)

@@ -167,7 +167,8 @@ static int fill(struct rw_ctx *ctx, const struct rw_columns *from, struct rw_tab
 {
     const struct rw_model *model = from->model;
     struct rw_columns *given = &to->given;
-    const char **const text[] = {&given->label, &given->qid, &given->weight, &given->categorical};
+    const char **const text[] = {&given->label, &given->qid, &given->weight, &given->categorical,
+                                 &given->query_text};
     *given = *from;
     to->first_other = -1;
     if (given->categorical && !given->categorical[0])

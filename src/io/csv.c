@@ -11,7 +11,7 @@
 /* The longest record. A longer one is most likely missing a closing quote. */
 enum { MOST_RECORD = 1 << 26 };
 
-enum role { FEATURE, IGNORED, LABEL, MORE_LABEL, QUERY, WEIGHT };
+enum role { FEATURE, IGNORED, LABEL, MORE_LABEL, QUERY, QUERY_TEXT, WEIGHT };
 struct column {
     enum role role;
     /* feature: its index among those that are read, ascending by id; further label: its number from
@@ -327,6 +327,7 @@ static int take_role(struct header *h, const char *given, const char *name, enum
     static const char *const what[] = {[LABEL] = " for labels",
                                        [MORE_LABEL] = " for further labels",
                                        [QUERY] = " for query ids",
+                                       [QUERY_TEXT] = " for texts of queries",
                                        [WEIGHT] = " for weights"};
     char names[512];
     struct column *column = find_column(h, given ? given : name);
@@ -389,13 +390,14 @@ static int take_roles(struct header *h)
     const struct rw_columns *given = &h->columns->given;
     RW_TRY(take_role(h, given->label, "label", LABEL, given->no_label));
     RW_TRY(take_role(h, given->qid, "qid", QUERY, given->no_qid));
-    if (given->weight)
-        RW_TRY(take_role(h, given->weight, "", WEIGHT, given->no_label));
+    RW_TRY(given->weight ? take_role(h, given->weight, "", WEIGHT, given->no_label) : RW_OK);
+    RW_TRY(given->query_text ? take_role(h, NULL, given->query_text, QUERY_TEXT, 1) : RW_OK);
     RW_TRY(take_more_labels(h));
     RW_TRY(take_ignored(h));
     for (uint32_t c = 0; c < h->layout->n_columns; c++) {
         struct column *column = &h->layout->column[c];
         column->id = -1;
+        h->columns->has_query_text |= column->role == QUERY_TEXT;
         if (column->is_ignored && column->role == FEATURE)
             column->role = IGNORED;
     }
@@ -634,9 +636,10 @@ struct record {
     const char *begin;
     float label, more_label[RW_MAX_LABELS];
     double weight;
-    /* id: [id_bytes] the query's id, in the text or the worker's memory; id_at: its field */
-    const char *id, *id_at;
-    size_t id_bytes;
+    struct taken {
+        const char *text, *at; /* text: [n] in the input or the worker's memory; at: its field */
+        size_t n;
+    } id, query_text;
 };
 
 static struct rw_text_found found_in(const struct field *field)
@@ -730,18 +733,20 @@ static int unquote(const struct record *record, int which, const struct field *f
     return 1;
 }
 
-static const char *take_query(struct record *record, const struct field *field)
+/* Takes the query's id, or the text of the query, which becomes the document's comment. */
+static const char *take_text(struct record *record, const struct field *field, int is_id)
 {
     const struct field inner = trimmed(field);
-    record->id_at = field->begin;
-    if (inner.begin == inner.end)
+    if (is_id && inner.begin == inner.end)
         return wrong_field(record, field, field->begin, "a query id");
     for (const char *p = inner.begin; p < inner.end; p++) {
         if (*p == 0 || *p == '\t' || *p == '\n' || *p == '\r')
             return wrong_field(record, field, p,
-                               "a query id without tabs, line ends or zero bytes");
+                               "a query id or text without tabs, line ends or zero bytes");
     }
-    return unquote(record, 0, &inner, &record->id, &record->id_bytes) ? field->next : NULL;
+    struct taken *to = is_id ? &record->id : &record->query_text;
+    to->at = field->begin;
+    return unquote(record, is_id ? 0 : 2, &inner, &to->text, &to->n) ? field->next : NULL;
 }
 
 /* Parses a feature's word and returns its number as the value. */
@@ -813,7 +818,8 @@ static const char *take_field(struct record *record, const char *p, const struct
     case MORE_LABEL:
         return take_label(record, &field, &record->more_label[column->slot]);
     case QUERY:
-        return take_query(record, &field);
+    case QUERY_TEXT:
+        return take_text(record, &field, column->role == QUERY);
     case WEIGHT:
         return take_weight(record, &field);
     case IGNORED:
@@ -827,14 +833,14 @@ static int add_doc(const struct record *record)
     struct rw_text_chunk *chunk = record->chunk;
     const struct rw_csv_layout *layout = record->layout;
     struct rw_builder *builder = &record->worker->builder;
-    RW_TRY(rw_text_query(chunk, record->begin, record->id_at, record->id, record->id_bytes));
+    RW_TRY(rw_text_query(chunk, record->begin, record->id.at, record->id.text, record->id.n));
     if (!isnan(record->weight))
         RW_TRY(rw_builder_weight(NULL, builder, record->weight));
     if (layout->n_more_labels)
         RW_TRY(rw_builder_more_labels(NULL, builder, record->more_label, layout->n_more_labels));
     RW_TRY(rw_builder_line(NULL, builder, chunk->n_lines));
     return rw_builder_doc(NULL, builder, record->label, layout->feature, record->worker->value,
-                          layout->n_slots, NULL, 0);
+                          layout->n_slots, record->query_text.text, record->query_text.n);
 }
 
 /* Parses the record at p. Returns the start of the next one, or NULL after an error. */
@@ -846,9 +852,7 @@ static const char *parse_record(struct rw_text_chunk *chunk, const char *p)
                             .layout = layout,
                             .begin = p,
                             .weight = (double)NAN,
-                            .id = "1",
-                            .id_bytes = 1,
-                            .id_at = p};
+                            .id = {"1", p, 1}};
     const uint32_t n = layout->n_columns;
     const char *end = chunk->end;
     for (uint32_t c = 0;; c++) {

@@ -117,6 +117,7 @@ struct rw_table_columns {
     struct rw_feature_name *name; /* [n_names] sorted by name; owned */
     uint8_t *needed;              /* [n_names] 1: the file must have it; owned */
     int has_noted_extra;          /* 1: columns without one of these names have been reported */
+    int has_query_text;           /* 1: a table had the column given.query_text */
     int64_t first_other; /* id for the first column whose name is not in `name`, ascending for the
                             next ones; -1: skip such columns */
     /* features with words are those in the list given.categorical and in by_category */

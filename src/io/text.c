@@ -129,6 +129,7 @@ void rw_text_worker_release(struct rw_text_worker *worker)
     rw_mem_free(worker->value);
     rw_mem_free(worker->unquoted[0].text);
     rw_mem_free(worker->unquoted[1].text);
+    rw_mem_free(worker->unquoted[2].text);
     memset(worker, 0, sizeof(*worker));
 }
 

@@ -108,7 +108,8 @@ struct rw_text_worker {
     struct {
         char *text;
         size_t room;
-    } unquoted[2]; /* copies of quoted fields of a CSV record: [0] the query's id, [1] a word */
+    } unquoted[3]; /* copies of quoted fields of a CSV record: [0] the query's id, [1] a word, [2]
+                      the query's text */
 };
 void rw_text_worker_release(struct rw_text_worker *worker);
 

@@ -434,7 +434,8 @@ static int made_of_models(struct rw_ctx *ctx)
     add(cv->scores, sizeof(double) * N_DOCS);
     rw_free(cv);
     cv = NULL;
-    DO(rw_cross_validate_shared(ctx, params, train, 2, &cv));
+    DO(rw_cross_validate_with(ctx, params, train,
+                              &(struct rw_cv_options){.n_folds = 2, .shares_bins = 1}, &cv));
     add(cv->scores, sizeof(double) * N_DOCS);
     DO(rw_binned_read(ctx, params, NULL, (const char *const[]){path_of("fixed.rwb", path)}, 1,
                       &set));

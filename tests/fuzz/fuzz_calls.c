@@ -114,11 +114,13 @@ static void cross_validate(struct machine *m)
         return;
     snprintf(rounds, sizeof(rounds), "%u", 1 + below(m, ROUNDS));
     fuzz_check(rw_params_set(m->ctx, m->params, "rounds", rounds) == RW_OK);
-    const int n = is_odd(m) ? -1 : (int)below(m, 5), shares_bins = n == 4;
-    made(m,
-         (shares_bins ? rw_cross_validate_shared : rw_cross_validate)(m->ctx, m->params, set, n,
-                                                                      &cv),
-         &cv);
+    const int n = is_odd(m) ? -1 : (int)below(m, 5);
+    uint32_t groups[2] = {below(m, 3), below(m, 3)};
+    const struct rw_cv_options how = {.n_folds = n,
+                                      .shares_bins = n == 4,
+                                      .groups = rw_dataset_n_queries(set) == 2 && is_odd(m) ? groups
+                                                                                            : NULL};
+    made(m, rw_cross_validate_with(m->ctx, m->params, set, &how, &cv), &cv);
     rw_free(cv);
 }
 

@@ -260,7 +260,7 @@ Test(csv, messages)
          "hint: -1 means 'not judged' in some data sets; remove such documents"},
         {head, "1,,1,2\n", "t.csv:2:3: expected a query id, found an empty field"},
         {head, "1,\"a\tb\",1,2\n",
-         "t.csv:2:5: expected a query id without tabs, line ends or zero bytes, found 'a\\x09b'"},
+         "t.csv:2:5: expected a query id or text without tabs, line ends or zero bytes, found 'a\\x09b'"},
         {head, "1,7,\"1\"2,2\n",
          "t.csv:2:8: expected the end of the field after its closing '\"', found '2'"},
         {head, "1,7,1,2\n1,\"7,1,2\n",

@@ -57,17 +57,17 @@ static int same_models(const struct rw_model *a, const struct rw_model *b)
 Test(cv, folds_are_even_and_drawn_by_the_seed)
 {
     uint32_t folds[103], again[103], other[103], count[4] = {0};
-    cr_assert_eq(rw_folds(scratch_ctx, 103, 4, 1, folds), RW_OK);
-    cr_assert_eq(rw_folds(scratch_ctx, 103, 4, 1, again), RW_OK);
-    cr_assert_eq(rw_folds(scratch_ctx, 103, 4, 2, other), RW_OK);
+    cr_assert_eq(rw_folds(scratch_ctx, 103, NULL, 4, 1, folds), RW_OK);
+    cr_assert_eq(rw_folds(scratch_ctx, 103, NULL, 4, 1, again), RW_OK);
+    cr_assert_eq(rw_folds(scratch_ctx, 103, NULL, 4, 2, other), RW_OK);
     cr_expect_arr_eq(folds, again, sizeof(folds));
     cr_expect_arr_neq(folds, other, sizeof(folds));
     for (int q = 0; q < 103; q++)
         count[folds[q]]++;
     for (int f = 0; f < 4; f++)
         cr_expect_eq(count[f], f < 3 ? 26u : 25u);
-    cr_expect_eq(rw_folds(scratch_ctx, 103, 1, 1, folds), RW_ERR_ARGUMENT);
-    cr_expect_eq(rw_folds(scratch_ctx, 3, 4, 1, folds), RW_ERR_ARGUMENT);
+    cr_expect_eq(rw_folds(scratch_ctx, 103, NULL, 1, 1, folds), RW_ERR_ARGUMENT);
+    cr_expect_eq(rw_folds(scratch_ctx, 3, NULL, 4, 1, folds), RW_ERR_ARGUMENT);
 }
 
 /* Queries in the order of their numbers are dealt to the folds in turn. */
@@ -75,7 +75,7 @@ Test(cv, folds_by_hand)
 {
     enum { QUERIES = 50, FOLDS = 7 };
     uint32_t folds[QUERIES];
-    cr_assert_eq(rw_folds(scratch_ctx, QUERIES, FOLDS, 9, folds), RW_OK);
+    cr_assert_eq(rw_folds(scratch_ctx, QUERIES, NULL, FOLDS, 9, folds), RW_OK);
     for (uint32_t q = 0; q < QUERIES; q++) {
         const uint32_t number = rw_random(9, q, 0, RW_STREAM_FOLD);
         uint32_t n_lower = 0;
@@ -83,6 +83,128 @@ Test(cv, folds_by_hand)
             n_lower += rw_random(9, other, 0, RW_STREAM_FOLD) < number;
         cr_expect_eq(folds[q], n_lower % FOLDS, "query %u", q);
     }
+}
+
+/* Groups stay in one fold, whatever their numbers, and folds have nearly equal sizes. */
+Test(cv, groups_are_not_divided)
+{
+    enum { QUERIES = 300, GROUPS = 40, FOLDS = 4 };
+    uint32_t groups[QUERIES], folds[QUERIES], again[QUERIES], fold_of[GROUPS], n[FOLDS] = {0};
+    for (uint32_t q = 0; q < QUERIES; q++)
+        groups[q] = q % 7 % 3 ? q * 11 % GROUPS : q % 5; /* five large groups, many small ones */
+    cr_assert_eq(rw_folds(scratch_ctx, QUERIES, groups, FOLDS, 1, folds), RW_OK);
+    memset(fold_of, 0xff, sizeof(fold_of));
+    for (uint32_t q = 0; q < QUERIES; q++) {
+        uint32_t *fold = &fold_of[groups[q]];
+        cr_expect(*fold == UINT32_MAX || *fold == folds[q]);
+        *fold = folds[q];
+        n[folds[q]]++;
+    }
+    for (int f = 0; f < FOLDS; f++)
+        cr_expect(n[f] >= 70 && n[f] <= 80, "fold %d: %u", f, n[f]);
+    cr_assert_eq(rw_folds(scratch_ctx, QUERIES, groups, FOLDS, 2, again), RW_OK);
+    cr_expect_arr_neq(folds, again, sizeof(folds));
+    for (uint32_t q = 0; q < QUERIES; q++)
+        groups[q] = q;
+    cr_assert_eq(rw_folds(scratch_ctx, QUERIES, groups, FOLDS, 1, folds), RW_OK);
+    cr_assert_eq(rw_folds(scratch_ctx, QUERIES, NULL, FOLDS, 1, again), RW_OK);
+    cr_expect_arr_eq(folds, again, sizeof(folds));
+    for (uint32_t q = 0; q < QUERIES; q++)
+        groups[q] = q % 3;
+    cr_expect_eq(rw_folds(scratch_ctx, QUERIES, groups, FOLDS, 1, folds), RW_ERR_DATA);
+    cr_expect_str_eq(rw_last_error(scratch_ctx),
+                     "the queries form 3 groups; expected 4 or more, one for each fold");
+    groups[9] = QUERIES;
+    cr_expect_eq(rw_folds(scratch_ctx, QUERIES, groups, FOLDS, 1, folds), RW_ERR_ARGUMENT);
+}
+
+/* Folds that the caller gives: the drawn ones again, and others that leave queries out. */
+Test(cv, given_parts)
+{
+    enum { QUERIES = 40, FOLDS = 4 };
+    struct rw_dataset *dataset = fixture_data(scratch_ctx, 3, QUERIES, 6, 4);
+    struct rw_cv *drawn = validate(dataset, FOLDS), *given;
+    uint8_t parts[FOLDS][QUERIES];
+    struct rw_cv_options how = {.n_folds = FOLDS, .parts = parts[0]};
+    for (int f = 0; f < FOLDS; f++) {
+        for (int q = 0; q < QUERIES; q++) {
+            const int step = ((int)drawn->fold_of[q] - f + FOLDS) % FOLDS;
+            parts[f][q] = step == 0 ? RW_CV_TEST : step == 1 ? RW_CV_VALID : RW_CV_TRAIN;
+        }
+    }
+    cr_assert_eq(rw_cross_validate_with(scratch_ctx, params, dataset, &how, &given), RW_OK);
+    cr_expect_arr_eq(given->scores, drawn->scores, dataset->n_docs * sizeof(double));
+    cr_expect_arr_eq(given->fold_of, drawn->fold_of, QUERIES * sizeof(*given->fold_of));
+    for (int f = 0; f < FOLDS; f++)
+        cr_expect(same_models(given->folds[f].model, drawn->folds[f].model));
+    cr_expect_eq(given->pooled->metrics[0].mean, drawn->pooled->metrics[0].mean);
+    rw_free(given);
+    for (int q = 0; q < 10; q++) { /* no fold measures query q; two folds measure query 10 */
+        for (int f = 0; f < FOLDS; f++)
+            parts[f][q] = parts[f][q] == RW_CV_TEST ? RW_CV_UNUSED : parts[f][q];
+    }
+    parts[1][10] = parts[3][10] = RW_CV_TEST;
+    cr_assert_eq(rw_cross_validate_with(scratch_ctx, params, dataset, &how, &given), RW_OK);
+    cr_expect_eq(given->pooled->n_queries, 30u);
+    cr_expect(isnan(given->scores[0]) && isnan(given->scores[59]) && !isnan(given->scores[60]));
+    cr_expect(given->fold_of[9] == UINT32_MAX && given->fold_of[10] <= 1);
+    rw_free(given);
+    for (int q = 0; q < QUERIES; q++)
+        parts[2][q] = parts[2][q] == RW_CV_VALID ? RW_CV_TRAIN : parts[2][q];
+    cr_expect_eq(rw_cross_validate_with(scratch_ctx, params, dataset, &how, &given),
+                 RW_ERR_ARGUMENT);
+    cr_expect_str_eq(rw_last_error(scratch_ctx), "fold 3 has no queries to stop training early");
+    rw_free(drawn);
+    rw_dataset_free(dataset);
+}
+
+/* Counts of the hooks of the folds. */
+struct seen {
+    int n_folds, n_rounds, n_metrics, stops, ends;
+};
+
+static int count_round(void *user, const struct rw_round *round)
+{
+    struct seen *seen = user;
+    seen->n_rounds++;
+    seen->n_metrics = round->n_metrics;
+    return seen->stops && round->round == 2;
+}
+
+static int should_stop(void *user)
+{
+    return ((const struct seen *)user)->ends;
+}
+
+static int on_fold(void *user, int fold, const struct rw_dataset *const *sets,
+                   struct rw_train_hooks *hooks)
+{
+    struct seen *seen = user;
+    cr_expect_eq(fold, seen->n_folds++);
+    cr_expect(rw_dataset_n_queries(sets[RW_CV_TRAIN]) == 20 && !sets[RW_CV_UNUSED]);
+    cr_expect_eq(rw_dataset_n_queries(sets[RW_CV_VALID]), 10u);
+    hooks->user = seen;
+    hooks->on_round = count_round;
+    hooks->should_stop = should_stop;
+    return 0;
+}
+
+Test(cv, hooks)
+{
+    struct rw_dataset *dataset = fixture_data(scratch_ctx, 3, 40, 6, 4);
+    struct seen seen = {.stops = 1};
+    struct rw_cv_options how = {.n_folds = 4, .is_serial = 1, .user = &seen, .on_fold = on_fold};
+    struct rw_cv *cv;
+    cr_assert_eq(rw_cross_validate_with(scratch_ctx, params, dataset, &how, &cv), RW_OK);
+    cr_expect(seen.n_folds == 4 && seen.n_rounds == 8, "%d folds, %d rounds", seen.n_folds,
+              seen.n_rounds);
+    cr_expect_eq(seen.n_metrics, 4, "two metrics of two sets");
+    rw_free(cv);
+    seen = (struct seen){.ends = 1};
+    cr_expect_eq(rw_cross_validate_with(scratch_ctx, params, dataset, &how, &cv),
+                 RW_ERR_INTERRUPTED);
+    cr_expect_eq(seen.n_folds, 1);
+    rw_dataset_free(dataset);
 }
 
 /* The models are those that rw_train makes of the parts. */
@@ -165,7 +287,8 @@ Test(cv, shared_bins_are_those_of_the_whole_set)
     cr_assert_eq(rw_params_set(scratch_ctx, params, "bins", "8"), RW_OK);
     const struct rw_cut_rule rule = rw_params_cut_rule(params);
     cr_assert_eq(rw_cuts_make(scratch_ctx, dataset, &rule, &cuts), RW_OK);
-    cr_assert_eq(rw_cross_validate_shared(scratch_ctx, params, dataset, 4, &shared), RW_OK);
+    const struct rw_cv_options how = {.n_folds = 4, .shares_bins = 1};
+    cr_assert_eq(rw_cross_validate_with(scratch_ctx, params, dataset, &how, &shared), RW_OK);
     own = validate(dataset, 4);
     count_thresholds(shared, cuts, &all, &in);
     cr_expect(all > 50 && in == all, "%d of %d", in, all);

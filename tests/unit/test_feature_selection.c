@@ -50,7 +50,7 @@ static void halve(uint64_t seed)
 {
     uint32_t fold[N_QUERIES];
     uint8_t keep[N_QUERIES];
-    cr_assert_eq(rw_folds(scratch_ctx, N_QUERIES, 2, seed, fold), RW_OK);
+    cr_assert_eq(rw_folds(scratch_ctx, N_QUERIES, NULL, 2, seed, fold), RW_OK);
     for (uint32_t h = 0; h < 2; h++) {
         for (int q = 0; q < N_QUERIES; q++)
             keep[q] = fold[q] == h;

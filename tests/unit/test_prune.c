@@ -201,7 +201,7 @@ Test(prune, held_out)
     uint32_t fold[30];
     uint8_t keep[30];
     double difference = 0.0;
-    cr_assert_eq(rw_folds(scratch_ctx, 30, 2, how.seed, fold), RW_OK);
+    cr_assert_eq(rw_folds(scratch_ctx, 30, NULL, 2, how.seed, fold), RW_OK);
     for (uint32_t h = 0; h < 2; h++) {
         for (int q = 0; q < 30; q++)
             keep[q] = fold[q] == h;

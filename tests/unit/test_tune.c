@@ -40,7 +40,7 @@ static void setup(void)
     set(params, "split", "mart");
     set(params, "sample-features", "1");
     how = (struct rw_tune_options){.n_trials = N_TRIALS, .space = SPACE};
-    cr_assert_eq(rw_folds(scratch_ctx, N_QUERIES, 2, 1, half), RW_OK);
+    cr_assert_eq(rw_folds(scratch_ctx, N_QUERIES, NULL, 2, 1, half), RW_OK);
 }
 
 static void teardown(void)
@@ -309,7 +309,7 @@ static void vary(int seed)
     set(params, "seed", text);
     patience = seed == 1 ? 8 : 2;
     set(params, "early-stop", patience == 8 ? "8" : "2");
-    cr_assert_eq(rw_folds(scratch_ctx, N_QUERIES, 2, (uint64_t)seed, half), RW_OK);
+    cr_assert_eq(rw_folds(scratch_ctx, N_QUERIES, NULL, 2, (uint64_t)seed, half), RW_OK);
 }
 
 Test(tune, finds_what_a_plain_search_finds)
@@ -337,7 +337,7 @@ Test(tune, finds_what_a_plain_search_by_folds_finds)
         struct rw_model *model;
         vary(seed);
         set(params, "min-gain", least_gain[seed - 1]);
-        cr_assert_eq(rw_folds(scratch_ctx, N_QUERIES, N_FOLDS, (uint64_t)seed, fold_of), RW_OK);
+        cr_assert_eq(rw_folds(scratch_ctx, N_QUERIES, NULL, N_FOLDS, (uint64_t)seed, fold_of), RW_OK);
         struct rw_tuned *tuned = tuned_by(NULL);
         expect_plain(tuned, fold_of);
         cr_assert_eq(rw_train(scratch_ctx, tuned->params, train, NULL, 0, NULL, &model), RW_OK);
