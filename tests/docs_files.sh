@@ -40,6 +40,8 @@ awk -F , 'NR > 1 { print $5, $6 }' sales.csv >more.txt
 # docs/how-to/clicks.md: clicks of users who look at position k one time in k
 awk -F , 'NR > 1 { k = $1 == last ? k + 1 : 1; last = $1; print ($4 && (NR * 7) % k == 0) ? 1 : 0, "qid:" $1, "1:" $2, "2:" $3 }' sales.csv >clicks.txt
 awk '{ k = $2 == last ? k + 1 : 1; last = $2; print k }' clicks.txt >shown.txt
+awk '{ sub("qid:", "", $2) } !seen[$2]++ { print $2, "text", n++ % 20 }' clicks.txt >texts.txt
+awk '{ sub("qid:", "", $2) } !seen[$2]++ { printf "%s 2024-02-%02d\n", $2, 1 + int(n++ % 29) }' clicks.txt >times.txt
 awk 'BEGIN { for (k = 1; k <= 12; k++) print k, 1 / k }' >known.txt
 
 # docs/how-to/serve.md: a value in two is missing

@@ -414,6 +414,17 @@ json_t *rw_load_calibration(const struct rw_calibration *map);
 /* Returns an array of an evaluation's metrics. */
 json_t *rw_load_json_metrics(const struct rw_eval *eval);
 
+/* --fold-by and --split-time, or NULL. Readers of tables keep the text of this column. */
+extern const char *rw_load_fold_by, *rw_load_split_time;
+#define RW_OPTION_FOLD_BY                                                                         \
+    "fold-by", "COLUMN|FILE",                                                                     \
+        "keep queries with equal texts, such as one search text, together; a column of a table, " \
+        "or a file of lines 'QUERY TEXT'",                                                        \
+        RW_OPTION_INPUT, .value = &rw_load_fold_by
+/* Returns the groups of --fold-by in *groups: [queries], NULL without the option, and prints their
+ * number. Says what folds of the training set may separate if click data has no groups. */
+int rw_load_groups(struct rw_cli *cli, const struct rw_dataset *data, const uint32_t **groups);
+
 #define RW_TIES_ADVICE "; '--ties mean' does not depend on the order"
 /* Warns if the order of tied documents changes a metric by more than 0.001. Only the first such
  * call of the program warns. moved: the change. set: a name for the scores. advice: RW_TIES_ADVICE

@@ -13,16 +13,17 @@ static const char *const files[] = {"scores.txt", "folds.tsv", "results.json"};
 
 static const char *folder;
 static unsigned long long n_folds;
-static int shares_bins;
+static struct rw_cv_options how;
 static const struct rw_option options[] = {
     {"folds", "K", "number of folds: 3 or more, or 2 with --early-stop 0 (required)",
      RW_OPTION_NUMBER, .value = &n_folds, .range = {2, MOST_FOLDS}, .needed = 1},
+    {RW_OPTION_FOLD_BY},
     {"output", "DIR", "write models, scores and results to this folder (required)", RW_OPTION_TEXT,
      .value = &folder, .needed = 1},
     {"shared-bins", NULL,
      "find bin boundaries once, from all of DATA: faster, but the values of documents that measure "
      "a fold then influence its model",
-     RW_OPTION_FLAG, .value = &shares_bins},
+     RW_OPTION_FLAG, .value = &how.shares_bins},
     {0},
 };
 
@@ -45,7 +46,7 @@ static json_t *results_json(const struct rw_cv *cv, struct rw_params *params)
             rw_model_info(fold->model).best_round, rw_load_json_metrics(fold->eval));
     }
     return rw_result_row("params:o given:o shared_bins:b folds:o pooled:o conventions:s", used,
-                         rw_result_params(params), shares_bins, folds,
+                         rw_result_params(params), how.shares_bins, folds,
                          rw_load_json_metrics(cv->pooled), cv->pooled->conventions);
 }
 
@@ -99,7 +100,7 @@ static void print_results(const struct rw_cli *cli, const struct rw_cv *cv, cons
         "train, valid, test: number of queries; pooled: all %u queries, each scored by the "
         "model that did not use it\n%s%s",
         pooled->n_queries,
-        shares_bins ? "shared bins: bin boundaries are those of all queries\n" : "",
+        how.shares_bins ? "shared bins: bin boundaries are those of all queries\n" : "",
         pooled->conventions);
     rw_result_print(cli, document);
 }
@@ -157,9 +158,10 @@ static int validate(struct rw_cli *cli)
     rw_msg_line("%u documents in %u queries, %u features, %d folds",
                 rw_dataset_n_docs(cli->dataset), rw_dataset_n_queries(cli->dataset),
                 rw_dataset_n_features(cli->dataset), (int)n_folds);
+    RW_STEP(rw_load_groups(cli, cli->dataset, &how.groups));
+    how.n_folds = (int)n_folds;
     RW_STEP(rw_progress_follow(cli->ctx));
-    RW_STEP((shares_bins ? rw_cross_validate_shared : rw_cross_validate)(
-        cli->ctx, cli->params, cli->dataset, (int)n_folds, &cv));
+    RW_STEP(rw_cross_validate_with(cli->ctx, cli->params, cli->dataset, &how, &cv));
     rw_load_stage_end("cv");
     rw_load_warn_ties(cv->pooled, "scores", RW_TIES_ADVICE);
     results = results_json(cv, cli->params);
@@ -203,10 +205,11 @@ const struct rw_command rw_cmd_cv = {
     .name = "cv",
     .brief = "cross-validate by query",
     .operands = "DATA... --folds K -o DIR",
-    .about = "Cross-validates by query: measures each fold with a model trained on the other "
-             "folds. With early stopping, the next fold is the validation set, and only the rest "
-             "is trained on. Folds depend only on the queries, --folds and --seed: runs that share "
-             "these have the same folds. 'auto' values are chosen once for all of DATA.",
+    .about =
+        "Cross-validates by query: measures each fold with a model trained on the other "
+        "folds. With early stopping, the next fold is the validation set, and only the rest "
+        "is trained on. Folds depend only on the queries, --folds, --fold-by and --seed: runs that "
+        "share these have the same folds. 'auto' values are chosen once for all of DATA.",
     .has_results = 1,
     .options = options,
     .params = "*",

@@ -20,6 +20,7 @@ static const struct rw_option options[] = {
      RW_OPTION_INPUTS, .value = &valid_files, .needed = 1},
     {"test", "DATA", "data to measure once, with all features and with the selected ones",
      RW_OPTION_INPUTS, .value = &test_files},
+    {RW_OPTION_FOLD_BY},
     {"loss", "X",
      "largest allowed drop of the metric (rise of rmse or logloss), 0 or more [default: 0.002]",
      RW_OPTION_LOSS, .value = &job.how.most_loss},
@@ -141,6 +142,7 @@ static int run(struct rw_cli *cli)
         RW_STEP(rw_out_file_open(cli->ctx, &job.list, output));
     RW_STEP(rw_train_read(cli));
     RW_STEP(rw_load_dataset(cli, &valid_files, 0, &job.valid));
+    RW_STEP(rw_load_groups(cli, job.valid, &job.how.groups));
     if (test_files.n)
         RW_STEP(rw_load_dataset(cli, &test_files, 0, &job.test));
     RW_STEP(rw_load_check_columns(cli));

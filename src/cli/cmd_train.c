@@ -22,6 +22,11 @@ static unsigned long long n_workers = 1;
 static const struct rw_option options[] = {
     {"valid", "DATA", "validation set: a file, or several as a.txt,b.txt (repeatable)",
      RW_OPTION_INPUT_SETS, .value = &valid_files},
+    {"split-time", "COLUMN|FILE",
+     "validate on the latest fifth of the queries, train on earlier ones; numbers or dates, a "
+     "column of a table, or a file of lines 'QUERY TIME'",
+     RW_OPTION_INPUT, .value = &rw_load_split_time},
+    {RW_OPTION_FOLD_BY},
     {"output", "MODEL", "write the model to this file (required)", RW_OPTION_OUTPUT,
      .value = &output, .also = ".interrupted"},
     {"log", "FILE.jsonl", "write parameters, metrics and timings, one JSON object per line",
@@ -356,10 +361,16 @@ static int share_end(struct rw_cli *cli, int *code)
     return 0;
 }
 
+/* Returns the number of validation sets. */
+static int n_valid(void)
+{
+    return rw_load_split_time ? 1 : valid_files.n;
+}
+
 /* Like log_set, for messages: the only validation set is "valid". */
 static const char *set_name(int set, char buffer[32])
 {
-    return set == 1 && valid_files.n == 1 ? "valid" : log_set(set, buffer);
+    return set == 1 && n_valid() == 1 ? "valid" : log_set(set, buffer);
 }
 
 static int on_round(void *user, const struct rw_round *round)
@@ -542,6 +553,22 @@ static int check_folds(struct rw_cli *cli)
                : 0;
 }
 
+/* Checks --split-time and --fold-by. */
+static int check_splits(struct rw_cli *cli)
+{
+    const char *with = valid_files.n     ? "'--valid'"
+                       : refit_path      ? "'--refit'"
+                       : made_for.format ? "'--for'"
+                       : job.by_folds    ? "'--early-stop-rule folds'"
+                       : n_workers > 1 || rw_workers_count(cli->ctx) > 1 ? "several workers"
+                                                                         : NULL;
+    if (rw_load_split_time && with)
+        return rw_wrong(cli, "'--split-time' cannot be used with %s", with);
+    return rw_load_fold_by && !job.by_folds
+               ? rw_wrong(cli, "'--fold-by' has no effect without '--early-stop-rule folds'")
+               : 0;
+}
+
 static int check(struct rw_cli *cli)
 {
     if (!output && !plan_only && !config_only)
@@ -569,10 +596,11 @@ static int check(struct rw_cli *cli)
     RW_STEP(take_all_gpus(cli));
     RW_STEP(check_side_files(cli));
     RW_STEP(check_folds(cli));
+    RW_STEP(check_splits(cli));
     if (refit_path) /* the model's parameters are not known yet */
         return 0;
     return rw_params_check(cli->ctx, cli->params,
-                           valid_files.n > 0 ? RW_PARAMS_TRAIN : RW_PARAMS_TRAIN_ALONE);
+                           n_valid() > 0 ? RW_PARAMS_TRAIN : RW_PARAMS_TRAIN_ALONE);
 }
 
 /* ---- data ---- */
@@ -587,19 +615,36 @@ int rw_train_read(struct rw_cli *cli)
     return rw_load_side_columns(cli);
 }
 
+/* Reads DATA and divides it into the training set and the validation set of --split-time. */
+static int read_split(struct rw_cli *cli)
+{
+    struct rw_dataset *part[2];
+    char from[64];
+    RW_STEP(rw_load_weighted(cli, &cli->operands));
+    RW_STEP(rw_dataset_split_time(cli->ctx, cli->dataset, rw_load_split_time, part, from,
+                                  sizeof(from)));
+    rw_msg_line("split by '%s': queries before %s train, queries from %s on validate",
+                rw_load_split_time, from, from);
+    rw_dataset_free(cli->dataset);
+    cli->dataset = part[0];
+    cli->valid[0] = part[1];
+    return 0;
+}
+
 static int read_sets(struct rw_cli *cli)
 {
     const char *model = refit_path ? refit_path : init_path;
-    const int n_valid = valid_files.n;
-    cli->valid = rw_need((size_t)n_valid, sizeof(struct rw_dataset *));
+    cli->valid = rw_need((size_t)n_valid(), sizeof(struct rw_dataset *));
     if (model)
         RW_STEP(rw_workers_sync(cli, rw_model_read(cli->ctx, model, &cli->init)));
     if (refit_path)
         RW_STEP(rw_refit_params(cli->ctx, cli->params, cli->init));
-    RW_STEP(refit_path ? rw_load_weighted(cli, &cli->operands) : rw_train_read(cli));
+    RW_STEP(refit_path           ? rw_load_weighted(cli, &cli->operands)
+            : rw_load_split_time ? read_split(cli)
+                                 : rw_train_read(cli));
     /* with an initial model, validation sets are read as values, since it cannot score codes */
     const int by_codes = !plan_only && cli->binned && !cli->init;
-    for (int i = 0; i < n_valid; i++) {
+    for (int i = 0; i < valid_files.n; i++) {
         const struct rw_list files = rw_list_of(valid_files.text[i]);
         RW_STEP(rw_load_dataset(cli, &files, by_codes, &cli->valid[i]));
         for (int k = 0; k < N_SIDES; k++) {
@@ -620,8 +665,9 @@ static int read_data(struct rw_cli *cli)
         rw_load_report_size(cli, "train", &cli->operands, cli->dataset, leads ? job.size : NULL));
     if (leads && rw_workers_count(cli->ctx) > 1)
         rw_msg_line("workers: %d", rw_workers_count(cli->ctx));
-    for (int i = 0; i < valid_files.n; i++) {
-        const struct rw_list files = rw_list_of(valid_files.text[i]);
+    for (int i = 0; i < n_valid(); i++) {
+        const struct rw_list files =
+            rw_load_split_time ? cli->operands : rw_list_of(valid_files.text[i]);
         RW_STEP(rw_load_report_size(cli, set_name(i + 1, set), &files, cli->valid[i], NULL));
     }
     if (!made_for.format)
@@ -640,16 +686,18 @@ static int read_data(struct rw_cli *cli)
 static struct rw_training training_of(const struct rw_cli *cli)
 {
     return (struct rw_training){.binned = cli->binned,
+                                .train = cli->binned ? NULL : cli->dataset,
                                 .init = cli->init,
                                 .valid = (const struct rw_dataset *const *)cli->valid,
-                                .n_valid = valid_files.n};
+                                .n_valid = n_valid()};
 }
 
 /* Chooses the number of rounds by cross-validation. It is trial 0 of a tuning with folds. */
 static int choose_rounds(struct rw_cli *cli)
 {
     enum { N_FOLDS = 5 };
-    const struct rw_tune_options how = {.n_trials = 1, .n_folds = N_FOLDS, .without_model = 1};
+    struct rw_tune_options how = {.n_trials = 1, .n_folds = N_FOLDS, .without_model = 1};
+    RW_STEP(rw_load_groups(cli, cli->dataset, &how.groups));
     RW_STEP(rw_interrupts_stop_calls(cli->ctx));
     RW_STEP(rw_interrupts_end(rw_tune(cli->ctx, cli->params, cli->dataset, NULL, &how, &job.chosen),
                               NULL));
@@ -673,7 +721,7 @@ static void report(const struct rw_model *model)
     double value;
     for (int i = 0; (name = rw_model_metric_at(model, i, &value)) != NULL; i++) {
         const char *metric = strchr(name, ' ');
-        const int n = valid_files.n == 1 ? 5 : (int)(metric - name); /* "valid", or "valid2" */
+        const int n = n_valid() == 1 ? 5 : (int)(metric - name); /* "valid", or "valid2" */
         if (strncmp(name, "valid", 5) == 0)
             rw_msg_line("%.*s%s %s", n, name, metric, rw_figure(value));
     }
@@ -770,7 +818,7 @@ static int begin(struct rw_cli *cli)
     char conventions[512];
     RW_STEP(rw_eval_conventions(cli->ctx, rw_params_eval(cli->params), conventions,
                                 sizeof(conventions)));
-    if (valid_files.n > 0 || strcmp(rw_params_get(cli->params, "train-metric"), "on") == 0)
+    if (n_valid() > 0 || strcmp(rw_params_get(cli->params, "train-metric"), "on") == 0)
         rw_msg_line("metric %s: %s", rw_params_get(cli->params, "metric"), conventions);
     const char *const from = job.checkpoints.resume;
     const int resumes = from && access(from, F_OK) == 0;
@@ -889,8 +937,8 @@ static int print_config(struct rw_cli *cli)
     /* Reading a table clears the parameter, so it is set again. */
     RW_STEP(rw_params_set(cli->ctx, cli->params, "ignore", ignore));
     RW_STEP(rw_params_resolve_valid(cli->ctx, cli->params, rw_dataset_n_docs(cli->dataset),
-                                    rw_load_n_features(cli), valid_files.n,
-                                    valid_files.n ? rw_dataset_n_queries(cli->valid[0]) : 0));
+                                    rw_load_n_features(cli), n_valid(),
+                                    n_valid() ? rw_dataset_n_queries(cli->valid[0]) : 0));
     return rw_params_write(cli->ctx, cli->params, stdout);
 }
 

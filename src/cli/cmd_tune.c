@@ -23,6 +23,7 @@ static const struct rw_option options[] = {
      RW_OPTION_INPUTS, .value = &valid_files},
     {"folds", "K", "without --valid: cross-validate each trial in K folds by query [default: 5]",
      RW_OPTION_NUMBER, .value = &n_folds, .range = {2, 1000}, .idle_with = " valid "},
+    {RW_OPTION_FOLD_BY},
     {"trials", "N",
      "number of trials; the first has the given parameters; --trials or --time is required",
      RW_OPTION_NUMBER, .value = &n_trials, .range = {1, 1000000}, .idle_with = " time "},
@@ -204,6 +205,7 @@ static int run(struct rw_cli *cli)
     RW_STEP(rw_load_report_size(cli, "train", &cli->operands, cli->dataset, NULL));
     if (job.valid)
         RW_STEP(rw_load_report_size(cli, "valid", &valid_files, job.valid, NULL));
+    RW_STEP(rw_load_groups(cli, job.valid ? job.valid : cli->dataset, &job.how.groups));
     job.how.n_trials = (int)n_trials;
     job.how.n_folds = job.valid ? 0 : (int)n_folds;
     job.how.without_model = !output;

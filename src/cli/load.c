@@ -79,22 +79,42 @@ int rw_load_columns(struct rw_cli *cli, const struct rw_dataset *like, const str
 {
     const struct rw_list *ignore = list_of(cli, "ignore", &cli->ignore);
     const struct rw_list *labels = list_of(cli, "label-columns", &cli->labels);
-    const struct rw_columns columns = {.label =
-                                           labels->n ? labels->text[0] : given(cli, "label-column"),
-                                       .more_label = labels->n ? labels->text + 1 : NULL,
-                                       .n_more_labels = labels->n ? labels->n - 1 : 0,
-                                       .qid = given(cli, "qid-column"),
-                                       .weight = given(cli, "weight-column"),
-                                       .ignore = ignore->text,
-                                       .n_ignore = ignore->n,
-                                       .no_label = kind != RW_LOAD_ALL,
-                                       .no_qid = kind == RW_LOAD_SCORES,
-                                       .model = model,
-                                       .keep_others = model && model == cli->init,
-                                       .like = like,
-                                       .categorical = given(cli, "categorical"),
-                                       .names = given(cli, "names")};
+    const struct rw_columns columns = {
+        .label = labels->n ? labels->text[0] : given(cli, "label-column"),
+        .more_label = labels->n ? labels->text + 1 : NULL,
+        .n_more_labels = labels->n ? labels->n - 1 : 0,
+        .qid = given(cli, "qid-column"),
+        .weight = given(cli, "weight-column"),
+        .ignore = ignore->text,
+        .n_ignore = ignore->n,
+        .no_label = kind != RW_LOAD_ALL,
+        .no_qid = kind == RW_LOAD_SCORES,
+        .model = model,
+        .keep_others = model && model == cli->init,
+        .like = like,
+        .categorical = given(cli, "categorical"),
+        .names = given(cli, "names"),
+        .query_text = rw_load_fold_by ? rw_load_fold_by : rw_load_split_time};
     return rw_ctx_set_columns(cli->ctx, &columns);
+}
+
+const char *rw_load_fold_by, *rw_load_split_time;
+
+int rw_load_groups(struct rw_cli *cli, const struct rw_dataset *data, const uint32_t **groups)
+{
+    uint32_t n_groups;
+    *groups = NULL;
+    if (!rw_load_fold_by && data == cli->dataset && given(cli, "positions"))
+        rw_msg_line("click data: sessions of one search text may be in several folds; '--fold-by' "
+                    "keeps them together");
+    if (!rw_load_fold_by)
+        return 0;
+    uint32_t *made = rw_need(rw_dataset_n_queries(data), sizeof(*made));
+    RW_STEP(rw_dataset_query_groups(cli->ctx, data, rw_load_fold_by, made, &n_groups));
+    rw_msg_line("folds by '%s': %u groups of %u queries", rw_load_fold_by, n_groups,
+                rw_dataset_n_queries(data));
+    *groups = made;
+    return 0;
 }
 
 int rw_load_check_columns(struct rw_cli *cli)
