@@ -401,6 +401,7 @@ class _PerThread(threading.local):
         self.features: Sequence[str] | None = None  # names in messages; "" for a feature without a name
         self.sets: Sequence[str] | None = None
         self.no_effect: list[str] = []  # pending warnings of the library
+        self.allow_no_trees = False
         self.stopped: BaseException | None = None  # by a signal handler during a C call
         self.show: Callable[[int, int], None] | None = None
         self.poll()
@@ -435,14 +436,34 @@ def set_raised(error: BaseException | None) -> None:
     _per_thread.raised = error
 
 
-def warn_no_effect() -> None:
-    """Issues the pending warnings of parameters without effect, at the caller's line outside this package."""
-    waiting, _per_thread.no_effect = _per_thread.no_effect, []
+def warn(message: str, kind: type[Warning] = UserWarning) -> None:
+    """Issues a warning at the caller's line outside this package."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "rankwood":
         frame, level = frame.f_back, level + 1
+    warnings.warn(message, kind, stacklevel=level)
+
+
+def warn_no_effect() -> None:
+    """Issues the pending warnings of parameters without effect."""
+    waiting, _per_thread.no_effect = _per_thread.no_effect, []
     for message in waiting:
-        warnings.warn(message, NoEffectWarning, stacklevel=level)
+        warn(message, NoEffectWarning)
+
+
+@contextmanager
+def no_trees_allowed() -> Iterator[None]:
+    """Within the block, training without a possible split gives a model without trees, and a warning."""
+    _per_thread.allow_no_trees = True
+    try:
+        yield
+    finally:
+        _per_thread.allow_no_trees = False
+
+
+def are_no_trees_allowed() -> bool:
+    """Tells whether the caller is within no_trees_allowed."""
+    return _per_thread.allow_no_trees
 
 
 def take_stopped() -> BaseException | None:

@@ -113,6 +113,7 @@ class Evaluation(Mapping[str, float]):
 
 def _scores(data: Dataset, scores: Any) -> Floats:
     need_labels(data, "data")
+    scores = getattr(scores, "model_", scores)  # of a Ranker
     if isinstance(scores, Model):
         scores = scores.predict(data)
     array = _columns.numbers_of(_columns.array_of(scores, "score"), "score")
@@ -130,7 +131,7 @@ def evaluate(
     ----------
     data : Dataset
         Documents with labels and queries.
-    scores : array of shape (n_docs,) or Model
+    scores : array of shape (n_docs,), Model or Ranker
         Scores of the documents, or a model that scores them.
     metric : str or list of str, default "ndcg@10"
         One or more of ``ndcg``, ``dcg``, ``map``, ``mrr``, ``err`` (alone or with ``@k``), ``p@k``, ``recall@k``,
@@ -336,7 +337,7 @@ def compare(
     ----------
     data : Dataset
         Documents with labels and queries.
-    a, b : array of shape (n_docs,) or Model
+    a, b : array of shape (n_docs,), Model or Ranker
         The rankings, as scores or models. Differences are b - a.
     metric : str, default "ndcg@10"
         One metric, as in :func:`evaluate`.
@@ -907,7 +908,7 @@ def audit(dataset: Dataset, scores: Any, metric: str | Sequence[str] = "ndcg@10"
     ----------
     dataset : Dataset
         Documents with labels and queries.
-    scores : array of shape (n_docs,) or Model
+    scores : array of shape (n_docs,), Model or Ranker
         Scores of the documents, or a model that scores them.
     metric : str or list of str, default "ndcg@10"
         Metrics, as in :func:`rankwood.evaluate`.

@@ -218,12 +218,18 @@ class Model(Scorer):
         self.used_params: dict[str, int | float | str] = {}
         self.position_bias: PositionBias | None = None
         self.calibration_figures: dict[str, dict[str, float]] = {}
+        self._best_score: float | None = None  # first metric of the set that stops training, in the kept round
 
     def _trained(self, training: Training) -> None:
         """Keeps the results of training that a model file does not contain."""
         self.evals_result = training.evals
         self.used_params = training.used
         self.position_bias = training.position_bias
+        measured = training.evals.get(training.stop_on or next(iter(training.names[1:]), ""), {})
+        curve = next(iter(measured.values()), [])
+        kept = self.best_round or len(self._round_ends())
+        at = kept - training.n_rounds + len(curve) - 1  # rounds of an `init` have no values
+        self._best_score = curve[at] if 0 <= at < len(curve) else None
 
     # ---- files ----
 

@@ -15,9 +15,12 @@ from rankwood._core import (
     check,
     context,
     ffi,
+    in_python,
     lib,
     logger,
     need,
+    text,
+    warn,
 )
 from rankwood._dataset import Dataset, need_labels
 from rankwood._handles import check_apart
@@ -183,6 +186,8 @@ def train(
     del keep
     with _workers.agreed(), caller_names(names, training.names[1:]):
         model = Model(training.result(status, out, lib.rw_model_free))
+        if status == lib.RW_OK and not model.n_trees:  # with no_trees_allowed
+            warn(f"{in_python(text(lib.rw_last_error(context())))}; the model scores all documents 0")
     model._trained(training)
     if names is not None:  # the file has only names of features in use
         model.feature_names = list(names)

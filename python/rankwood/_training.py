@@ -28,6 +28,7 @@ from rankwood._core import (
     DataError,
     ParameterError,
     ParameterTypeError,
+    are_no_trees_allowed,
     caller_names,
     chars,
     check,
@@ -343,6 +344,7 @@ class Training:
         self.metric_name = ""  # name of the metric function
         self.metric_of_labels = False  # its arguments are labels and scores
         self.n_rounds = 0  # finished rounds
+        self.stop_on: str | None = None  # the validation set that stops training
         self.position_bias: PositionBias | None = None
         self.progress = Progress()
 
@@ -368,6 +370,7 @@ class Training:
         hooks = ffi.new("struct rw_train_hooks *", {"user": handle})
         for member in ("on_start", "on_round", "should_stop"):
             setattr(hooks, member, getattr(lib, f"_rw_{member}"))
+        hooks.allow_no_trees = are_no_trees_allowed()
         if callable(given.get("objective")):
             self.gradients = given.pop("objective")
             hooks.gradients = lib._rw_gradients
@@ -504,7 +507,8 @@ def _rw_on_start(user: Any, used: Any) -> None:
     training.guard(warn_no_effect)
     metric = training.metric_name or str(training.used["metric"]).split(",")[0]
     stop_set = lib.rw_ctx_stopping_valid_set(context())
-    training.progress.start(training.used, training.names[stop_set] if stop_set else None, metric)
+    training.stop_on = training.names[stop_set] if stop_set else None
+    training.progress.start(training.used, training.stop_on, metric)
 
 
 @ffi.def_extern(onerror=on_error)

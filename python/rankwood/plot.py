@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ from rankwood._evaluate import evaluate
 from rankwood._explain import Explanation, condition, feature_values
 from rankwood._model import Model
 
+if TYPE_CHECKING:
+    from rankwood.sklearn import Ranker
+
 
 def _axes(ax: Any, size: tuple[float, float] | None = None) -> Any:
     """Returns the given axes, or those of a new figure of this size in inches."""
@@ -28,6 +31,11 @@ def _axes(ax: Any, size: tuple[float, float] | None = None) -> Any:
     from matplotlib import pyplot
 
     return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def _model(model: Any) -> Model:
+    """Returns the model, also that of a fitted Ranker."""
+    return need(getattr(model, "model_", model), Model, "model")
 
 
 def _plain(name: Any) -> str:
@@ -45,13 +53,13 @@ def _first(values: Mapping[str, Any], name: str | None, what: str) -> str:
 
 
 def learning_curves(
-    model: Model | Mapping[str, Mapping[str, Sequence[float]]], metric: str | None = None, *, ax: Any = None
+    model: Model | Ranker | Mapping[str, Mapping[str, Sequence[float]]], metric: str | None = None, *, ax: Any = None
 ) -> Any:
     """Plot a metric of each set after each round, and the kept round.
 
     Parameters
     ----------
-    model : Model or dict
+    model : Model, Ranker or dict
         Freshly trained model, or its ``evals_result``.
     metric : str or None, default None
         Metric to plot; the first one by default.
@@ -75,7 +83,9 @@ def learning_curves(
     >>> trained = rankwood.train({"rounds": 20, "leaves": 8}, data, valid=valid)
     >>> rankwood.plot.learning_curves(trained).figure.savefig("curves.png")
     """
-    evals = model if isinstance(model, Mapping) else need(model, Model, "model").evals_result
+    if not isinstance(model, Mapping):
+        model = _model(model)
+    evals = model if isinstance(model, Mapping) else model.evals_result
     if not any(evals.values()):
         raise DataError(
             "the model has no learning curves: train it with a validation set or train_metric=True"
@@ -94,14 +104,14 @@ def learning_curves(
     return ax
 
 
-def position_bias(model: Model, *, ax: Any = None) -> Any:
+def position_bias(model: Model | Ranker, *, ax: Any = None) -> Any:
     """Plot the position bias that training with ``debias`` estimated.
 
     It shows the propensity of each position, and t- of ``debias="ipw"``.
 
     Parameters
     ----------
-    model : Model
+    model : Model or Ranker
         Model freshly trained with ``debias``.
     ax : matplotlib axes or None, default None
         Axes to draw on.
@@ -124,7 +134,7 @@ def position_bias(model: Model, *, ax: Any = None) -> Any:
     >>> rankwood.plot.position_bias(trained).get_xlabel()
     'position'
     """
-    found = need(model, Model, "model").position_bias
+    found = _model(model).position_bias
     if found is None:
         raise DataError("the model has no position bias: train it with debias, on data with positions")
     ax = _axes(ax)
@@ -152,12 +162,12 @@ def _top(n: int) -> int:
     return whole(n, "top", 1, sys.maxsize)
 
 
-def importance(model: Model, kind: str = "gain", *, top: int = 20, ax: Any = None) -> Any:
+def importance(model: Model | Ranker, kind: str = "gain", *, top: int = 20, ax: Any = None) -> Any:
     """Plot the most important features.
 
     Parameters
     ----------
-    model : Model
+    model : Model or Ranker
         The model.
     kind : {"gain", "splits"}, default "gain"
         Sum of the gains of a feature's splits, or their number.
@@ -181,7 +191,7 @@ def importance(model: Model, kind: str = "gain", *, top: int = 20, ax: Any = Non
     >>> rankwood.plot.importance(model, top=10).get_xlabel()
     'sum of gains'
     """
-    rows = list(need(model, Model, "model").importance(kind).items())[: _top(top)]
+    rows = list(_model(model).importance(kind).items())[: _top(top)]
     label = "sum of gains" if kind == "gain" else "splits"
     return _bars(ax, [name for name, _ in rows], [value for _, value in rows], label)
 
@@ -202,11 +212,11 @@ def per_query(
     ----------
     data : Dataset
         Documents with labels and queries.
-    scores : array of shape (n_docs,) or Model
+    scores : array of shape (n_docs,), Model or Ranker
         The ranking.
     metric : str, default "ndcg@10"
         One metric, as in :func:`rankwood.evaluate`.
-    against : array of shape (n_docs,), Model or None, default None
+    against : array of shape (n_docs,), Model, Ranker or None, default None
         Second ranking. The plot then has a point per query that counts. For metrics where higher is better, ``scores``
         rank better above the diagonal.
     bins : int, default 20
@@ -301,12 +311,12 @@ class _Drawing:
         return min(max(6.4, step * (self.n_places + 0.5)), 300), max(2.4, 0.7 * self.n_levels + 0.4)
 
 
-def tree(model: Model, index: int = 0, *, depth: int | None = 4, ax: Any = None) -> Any:
+def tree(model: Model | Ranker, index: int = 0, *, depth: int | None = 4, ax: Any = None) -> Any:
     """Plot one tree: splits, direction of missing values, and leaf values.
 
     Parameters
     ----------
-    model : Model
+    model : Model or Ranker
         The model.
     index : int, default 0
         Number of the tree, from 0.
@@ -329,7 +339,8 @@ def tree(model: Model, index: int = 0, *, depth: int | None = 4, ax: Any = None)
     --------
     >>> rankwood.plot.tree(model, 0, depth=3).figure.savefig("tree.png")
     """
-    index = whole(index, "index", 0, need(model, Model, "model").n_trees - 1)
+    model = _model(model)
+    index = whole(index, "index", 0, model.n_trees - 1)
     depth = None if depth is None else whole(depth, "depth", 0, sys.maxsize)
     c = lib.rw_model_tree(model._c, index)
     drawing = _Drawing()
@@ -366,7 +377,7 @@ def tree(model: Model, index: int = 0, *, depth: int | None = 4, ax: Any = None)
 
 
 def partial_dependence(
-    model: Model, data: Dataset, feature: int | str, *, points: int = 30, ax: Any = None
+    model: Model | Ranker, data: Dataset, feature: int | str, *, points: int = 30, ax: Any = None
 ) -> Any:
     """Plot the mean score of the documents as a function of one feature's value.
 
@@ -374,7 +385,7 @@ def partial_dependence(
 
     Parameters
     ----------
-    model : Model
+    model : Model or Ranker
         The model.
     data : Dataset
         Documents; labels are not needed.
@@ -403,7 +414,7 @@ def partial_dependence(
     >>> rankwood.plot.partial_dependence(model, valid, feature).get_ylabel()
     'mean score'
     """
-    need(model, Model, "model")
+    model = _model(model)
     need(data, Dataset, "data")
     points = whole(points, "points", 2, 2**20)
     grid, means = _dependence(model, data, _feature(model, feature), points)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import warnings
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwood import _columns, _tables
 from rankwood._columns import Floats
-from rankwood._core import DataError, ParameterError, ParameterTypeError, ffi, lib, text
+from rankwood._core import (
+    DataError,
+    ParameterError,
+    ParameterTypeError,
+    ffi,
+    lib,
+    need,
+    no_trees_allowed,
+    text,
+    warn,
+)
 from rankwood._dataset import Dataset
 from rankwood._evaluate import evaluate
 from rankwood._model import Model
@@ -35,6 +45,12 @@ def _ours(name: str) -> str | None:
         return text(ours) if ours != ffi.NULL else None
     near = lib.rw_params_nearest(name.encode())
     return text(near) if near != ffi.NULL else None
+
+
+def _signature_of(cls: Any) -> inspect.Signature:
+    """Returns the signature of a class's constructor, without `self`; __new__ would hide it."""
+    own = inspect.signature(cls.__init__)  # type: ignore[misc]
+    return own.replace(parameters=list(own.parameters.values())[1:])
 
 
 class Ranker(BaseEstimator):
@@ -63,6 +79,8 @@ class Ranker(BaseEstimator):
         Names of the features, if ``X`` had names.
     best_iteration_ : int
         Kept round, from 1; the number of rounds without ``eval_set``.
+    best_score_ : float | None
+        First metric of the set that stops training, or of the first one, in this round; None without ``eval_set``.
     evals_result_ : dict
         Metric values after each round, by set (``"valid_0"``, ...) and metric.
     feature_importances_ : array of float64, shape (n_features_in_,)
@@ -80,6 +98,7 @@ class Ranker(BaseEstimator):
     """
 
     model_: Model
+    best_score_: float | None
     feature_names_in_: npt.NDArray[np.object_]
 
     def __new__(cls, *_: Any, **given: Any) -> Ranker:
@@ -92,6 +111,23 @@ class Ranker(BaseEstimator):
                 raise ParameterTypeError(f"{cls.__name__}() has no parameter {name!r}{hint}")
         made: Ranker = super().__new__(cls)
         return made
+
+    def __init_subclass__(cls, **how: Any) -> None:
+        super().__init_subclass__(**how)
+        cls.__signature__ = _signature_of(cls)
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Returns the parameters; those of a subclass with ``**kwargs`` include its base class's."""
+        names: set[str] = set()
+        for kind in cls.__mro__:
+            if "__init__" not in vars(kind):
+                continue
+            own = list(inspect.signature(kind.__init__).parameters.values())[1:]
+            names.update(one.name for one in own if one.kind is not one.VAR_KEYWORD)
+            if all(one.kind is not one.VAR_KEYWORD for one in own):
+                break
+        return sorted(names)
 
     def __init__(
         self,
@@ -217,7 +253,7 @@ class Ranker(BaseEstimator):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # a parameter that the pickling version lacked gets its default
-        super().__setstate__({**type(self)().get_params(), **state})
+        super().__setstate__({**Ranker().get_params(), **state})
 
     def __sklearn_clone__(self) -> Ranker:
         # a search sets many combinations on clones, and some parameters have no effect in some of them
@@ -231,12 +267,11 @@ class Ranker(BaseEstimator):
 
     def _given(self) -> dict[str, Any]:
         """Returns the parameters that differ from their defaults; only these can be reported as having no effect."""
-        defaults = type(self)().get_params()
         return {
             name: value
-            for name, value in self.get_params().items()
+            for name, default in Ranker().get_params().items()  # a subclass may have other parameters and defaults
             if name not in ("missing", "categorical", "strict")  # these are not parameters of the library
-            and (callable(value) or as_text(value) != as_text(defaults.get(name)))
+            and (callable(value := getattr(self, name)) or as_text(value) != as_text(default))
         }
 
     def fit(
@@ -259,8 +294,12 @@ class Ranker(BaseEstimator):
         checkpoint: Path | None = None,
         checkpoint_every: int | str | None = None,
         resume: Path | None = None,
+        init: Model | Ranker | None = None,
     ) -> Ranker:
         """Train a model.
+
+        If no tree can be split, as with fewer than ``2 * min_docs`` documents, a warning says why and the model scores
+        all documents 0. :func:`rankwood.train` raises an error then.
 
         Parameters
         ----------
@@ -290,6 +329,8 @@ class Ranker(BaseEstimator):
             Functions that are called after each round, as in :func:`rankwood.train`.
         checkpoint, checkpoint_every, resume : optional
             As in :func:`rankwood.train`.
+        init : Model, Ranker or None, default None
+            Model to continue from, as in :func:`rankwood.train`.
 
         Returns
         -------
@@ -333,11 +374,72 @@ class Ranker(BaseEstimator):
             )
             for i, (eval_x, eval_y, eval_ids, sizes) in enumerate(sets)
         }  # fmt: skip
-        model = train(
-            self._given(), data, valid=valid or None, callbacks=callbacks or (),
-            checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=resume, strict=self._strict(),
-        )  # fmt: skip
+        if isinstance(init, Ranker):
+            init = init.model_ if hasattr(init, "model_") else need(init, Model, "init")
+        with no_trees_allowed():
+            model = train(
+                self._given(), data, valid=valid or None, callbacks=callbacks or (), init=init,
+                checkpoint=checkpoint, checkpoint_every=checkpoint_every, resume=resume, strict=self._strict(),
+            )  # fmt: skip
         return self._fitted(model, data.n_features, data.feature_names)
+
+    @classmethod
+    def from_model(cls, model: Model | Path) -> Ranker:
+        """Make a fitted estimator of a trained model.
+
+        Parameters
+        ----------
+        model : Model, str or path
+            The model, or its file.
+
+        Returns
+        -------
+        Ranker
+            Estimator with the model and, as far as it records them, the parameters of its training.
+
+        Raises
+        ------
+        FileError
+            The file cannot be read.
+        FormatError
+            The file is not a model.
+
+        Examples
+        --------
+        >>> rankwood.Ranker.from_model(model).predict(X_valid[:3]).shape
+        (3,)
+        """
+        model = need(Model.load(model) if isinstance(model, (str, os.PathLike)) else model, Model, "model")
+        known = set(cls._get_param_names())
+        params: dict[str, Any] = {name: value for name, value in model.params.items() if name in known}
+        ranker = cls(**params)
+        return ranker._fitted(model, max(model._width, model._n_needed), model.feature_names)
+
+    def save(self, path: Path) -> None:
+        """Write the model to a file, as :meth:`Model.save` does.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write; a failed write leaves an existing file unchanged. :meth:`from_model` reads it.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        FileError
+            The file cannot be written.
+        NotFittedError
+            The estimator is not fitted (scikit-learn's exception).
+
+        Examples
+        --------
+        >>> rankwood.Ranker(rounds=5).fit(X, y, qid=qid).save("model.txt")
+        """
+        check_is_fitted(self, "model_")
+        self.model_.save(path)
 
     def _fitted(self, model: Model, n_features: int, names: Sequence[str] | None) -> Ranker:
         self.model_ = model
@@ -347,7 +449,8 @@ class Ranker(BaseEstimator):
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         self.evals_result_ = self.model_.evals_result
-        self.best_iteration_ = self.model_.best_round or self.model_.n_trees // self.model_.n_bags
+        self.best_iteration_ = model.best_round or len(model._round_ends())
+        self.best_score_ = model._best_score
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -501,7 +604,7 @@ def _group_of(
             "hint: searches and cross-validation of scikit-learn pass qid after "
             f"sklearn.set_config(enable_metadata_routing=True), to estimators with .set_{method}_request(qid=True)"
         )
-    warnings.warn(f"{method}() has no query ids, so all {n_docs} documents are one query\nhint: {how}", stacklevel=3)
+    warn(f"{method}() has no query ids, so all {n_docs} documents are one query\nhint: {how}")
     return [n_docs]
 
 
@@ -577,9 +680,7 @@ def scorer(metric: str = "ndcg@10") -> Callable[..., float]:
     return _Scorer(metric)
 
 
-Ranker.__signature__ = inspect.signature(Ranker.__init__).replace(
-    parameters=list(inspect.signature(Ranker.__init__).parameters.values())[1:]
-)
+Ranker.__signature__ = _signature_of(Ranker)
 Ranker.__doc__ = with_parameters(
     Ranker.__doc__, set(Ranker.__signature__.parameters) - {"categorical", "missing", "strict"}
 )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pickle
 import warnings
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,18 +31,21 @@ from rankwood import Dataset, Ranker, scorer
 NOT_REPETITIONS = "a document of weight 2 is one document in a ranking, not two"
 
 
-def expected_failures(_: Any) -> dict[str, str]:
+def expected_failures(estimator: Any) -> dict[str, str]:
+    if estimator.min_docs > 1:  # the checks' few documents give no trees, so all scores are 0
+        return {}
     return {
         "check_sample_weight_equivalence_on_dense_data": NOT_REPETITIONS,
         "check_sample_weight_equivalence_on_sparse_data": NOT_REPETITIONS,
     }
 
 
-# docs/how-to/python.md names this estimator, and these two checks
+# docs/how-to/python.md names the second estimator, and these two checks
 @parametrize_with_checks(
-    [Ranker(rounds=5, min_docs=1)], expected_failed_checks=expected_failures, xfail_strict=True
+    [Ranker(), Ranker(rounds=5, min_docs=1)], expected_failed_checks=expected_failures, xfail_strict=True
 )
 @pytest.mark.filterwarnings("ignore:.* has no query ids:UserWarning")  # the checks call fit(X, y)
+@pytest.mark.filterwarnings("ignore:training made no trees:UserWarning")
 def test_check_estimator(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -445,3 +450,105 @@ def test_width(made: Made) -> None:
     for width in (5, 7):
         with pytest.raises(rankwood.DataError, match=f"X has {width} features, but Ranker is expecting 6"):
             ranker.predict(np.zeros((3, width), np.float32))
+
+
+# ---- models of a Ranker ----
+
+
+def test_no_possible_split(made: Made, tmp_path: Path) -> None:
+    few = slice(0, 12)
+    reason = "training made no trees: min_docs=20 is more than half of the 12 documents"
+    with pytest.warns(UserWarning, match=reason) as found:
+        ranker = Ranker().fit(made.X[few], made.y[few], qid=made.qid[few])
+    assert len(found) == 1 and found[0].filename == __file__
+    assert "the model scores all documents 0" in str(found[0].message)
+    assert ranker.model_.n_trees == ranker.best_iteration_ == 0 and ranker.best_score_ is None
+    assert not ranker.predict(made.X).any() and not ranker.feature_importances_.any()
+    ranker.save(tmp_path / "empty.txt")
+    assert not Ranker.from_model(tmp_path / "empty.txt").predict(made.X).any()
+    with pytest.raises(rankwood.DataError, match="training made no trees"):
+        rankwood.train({}, rankwood.Dataset(made.X[few], made.y[few], qid=made.qid[few]))
+
+
+def test_init(made: Made, other: Made) -> None:
+    first = Ranker(**PARAMS).fit(made.X, made.y, qid=made.qid)
+    sets = {"eval_set": [(other.X, other.y)], "eval_qid": [other.qid]}
+    expected = rankwood.train(PARAMS, made.dataset(), init=first.model_, valid={"valid_0": other.dataset()})
+    for init in (first, first.model_):
+        both = Ranker(**PARAMS).fit(made.X, made.y, qid=made.qid, init=init, **sets)
+        assert both.model_.to_bytes() == expected.to_bytes()
+    curve = both.evals_result_["valid_0"]["ndcg@10"]
+    assert both.best_iteration_ > 8 and both.best_score_ == curve[both.best_iteration_ - 9]
+    assert both.best_score_ == pytest.approx(both.score(other.X, other.y, qid=other.qid))
+    for wrong in (3, Ranker()):
+        with pytest.raises(rankwood.ParameterTypeError, match="init is a"):
+            Ranker(**PARAMS).fit(made.X, made.y, qid=made.qid, init=wrong)
+
+
+def test_best_score(made: Made, other: Made) -> None:
+    params = {**PARAMS, "rounds": 60, "early_stop": 5, "metric": ["map", "ndcg@10"]}
+    train_set, valid = (made.X, made.y), (other.X, other.y)
+    ranker = Ranker(**params).fit(  # the training set does not stop training
+        *train_set, qid=made.qid, eval_set=[train_set, valid], eval_qid=[made.qid, other.qid]
+    )
+    assert ranker.best_iteration_ < 60
+    assert ranker.best_score_ == ranker.evals_result_["valid_1"]["map"][ranker.best_iteration_ - 1]
+    assert ranker.best_score_ == pytest.approx(ranker.score(*valid, qid=other.qid, metric="map"))
+    assert Ranker(**PARAMS).fit(*train_set, qid=made.qid).best_score_ is None
+
+
+def test_save_and_from_model(made: Made, tmp_path: Path) -> None:
+    frame = pd.DataFrame(made.X, columns=list("abcdef"))
+    ranker = Ranker(**PARAMS).fit(frame, made.y, qid=made.qid)
+    ranker.save(tmp_path / "model.txt")
+    assert (tmp_path / "model.txt").read_bytes() == ranker.model_.to_bytes()
+    for given in (tmp_path / "model.txt", str(tmp_path / "model.txt"), ranker.model_):
+        same = Ranker.from_model(given)
+        assert np.array_equal(same.predict(frame), ranker.predict(frame))
+        assert same.get_params()["leaves"] == 6 and same.n_features_in_ == 6
+        assert list(same.feature_names_in_) == list("abcdef") and same.best_iteration_ == 8
+        assert np.array_equal(same.feature_importances_, ranker.feature_importances_)
+        assert np.array_equal(clone(same).fit(frame, made.y, qid=made.qid).predict(frame), ranker.predict(frame))
+    with pytest.raises(NotFittedError):
+        Ranker().save(tmp_path / "no.txt")
+    assert not (tmp_path / "no.txt").exists()
+    with pytest.raises(rankwood.FileError):
+        Ranker.from_model(tmp_path / "missing.txt")
+    with pytest.raises(rankwood.ParameterTypeError, match="model is a int"):
+        Ranker.from_model(3)  # type: ignore[arg-type]
+
+
+def test_evaluate_and_plot_a_ranker(made: Made, other: Made) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    sets = {"eval_set": [(other.X, other.y)], "eval_qid": [other.qid]}
+    ranker = Ranker(**PARAMS).fit(made.X, made.y, qid=made.qid, **sets)
+    data, plot = other.dataset(), rankwood.plot
+    assert rankwood.evaluate(data, ranker) == rankwood.evaluate(data, ranker.model_)
+    for draw in (plot.learning_curves, plot.importance, plot.tree):
+        assert draw(ranker) is not None
+    assert plot.per_query(data, ranker, against=ranker.model_) is not None
+    assert plot.partial_dependence(ranker, data, next(iter(ranker.model_.importance()))) is not None
+    with pytest.raises(TypeError, match="model is a Ranker"):
+        plot.importance(Ranker())
+
+
+class WithMore(Ranker):
+    """A subclass with a parameter and a default of its own; the others are passed on."""
+
+    def __init__(self, extra: int = 1, leaves: int = 6, **kwargs: Any) -> None:
+        super().__init__(leaves=leaves, **kwargs)
+        self.extra = extra
+
+
+def test_subclasses(made: Made, model: rankwood.Model) -> None:
+    params = {name: value for name, value in PARAMS.items() if name != "leaves"}
+    ranker = WithMore(extra=3, **params)
+    assert set(ranker.get_params()) == {*Ranker().get_params(), "extra"}
+    assert clone(ranker).get_params()["extra"] == 3 and clone(ranker).rounds == 8
+    assert list(inspect.signature(WithMore).parameters) == ["extra", "leaves", "kwargs"]
+    ranker.fit(made.X, made.y, qid=made.qid)  # also with its own default
+    assert ranker.model_.to_bytes() == model.to_bytes()
+    assert np.array_equal(pickle.loads(pickle.dumps(ranker)).predict(made.X), model.predict(made.X))
+    assert isinstance(WithMore.from_model(model), WithMore)
+    with pytest.raises(TypeError, match="WithMore\\(\\) has no parameter 'num_leaves'; it is 'leaves'"):
+        WithMore(num_leaves=3)
