@@ -49,7 +49,7 @@ def _ours(name: str) -> str | None:
 
 def _signature_of(cls: Any) -> inspect.Signature:
     """Returns the signature of a class's constructor, without `self`; __new__ would hide it."""
-    own = inspect.signature(cls.__init__)  # type: ignore[misc]
+    own = inspect.signature(cls.__init__)
     return own.replace(parameters=list(own.parameters.values())[1:])
 
 
@@ -123,7 +123,7 @@ class Ranker(BaseEstimator):
         for kind in cls.__mro__:
             if "__init__" not in vars(kind):
                 continue
-            own = list(inspect.signature(kind.__init__).parameters.values())[1:]
+            own = list(inspect.signature(vars(kind)["__init__"]).parameters.values())[1:]
             names.update(one.name for one in own if one.kind is not one.VAR_KEYWORD)
             if all(one.kind is not one.VAR_KEYWORD for one in own):
                 break
