@@ -1482,6 +1482,35 @@ struct rw_train_hooks {
      * 0, in place of RW_ERR_DATA. rw_last_error then has the reason, which the caller reports. */
     int allow_no_trees;
 };
+/* Manifests. A manifest describes a training run as JSON, so that it can be repeated and compared.
+ * It has the version and build of the library, checksums of each data set, the parameters as given
+ * and as used, the choices about stopping and metrics, and the checksum of the model. It is the
+ * same for other devices and other numbers of threads and workers.
+ *
+ *     rw_ctx_record_data(ctx, 1);
+ *     hooks.on_start = start;                        calls rw_manifest_new
+ *     rw_train(ctx, params, ..., &hooks, &model);
+ *     rw_manifest_finish(ctx, begun, model, &manifest); */
+/* Sets whether training runs of this context compute checksums of their data, for rw_manifest_new
+ * (0 or 1; default 0). They read the codes of each set once. With several workers, all of them must
+ * set it. */
+RW_API void rw_ctx_record_data(struct rw_ctx *ctx, int records);
+/* Begins a manifest, within on_start. given: the parameters as the caller set them. used: the
+ * argument of on_start. init: the model that training continues, or NULL. The caller frees *out
+ * with rw_free. RW_ERR_ARGUMENT: data is not recorded. RW_ERR_UNSUPPORTED: a parameter is not valid
+ * UTF-8. */
+RW_API int rw_manifest_new(struct rw_ctx *ctx, const struct rw_params *given,
+                           struct rw_params *used, const struct rw_model *init, char **out);
+/* Adds the identity of the model to a manifest. The caller frees *out with rw_free. RW_ERR_FORMAT:
+ * `manifest` is not one. */
+RW_API int rw_manifest_finish(struct rw_ctx *ctx, const char *manifest,
+                              const struct rw_model *model, char **out);
+/* Compares two manifests. *out: NULL if data and model are equal, otherwise a line about the first
+ * difference of data, version, parameters and model, in this order; the caller frees it with
+ * rw_free. Compares only the data if `found` has no model. Names of files are not compared.
+ * RW_ERR_FORMAT: a text is not a manifest. */
+RW_API int rw_manifest_compare(struct rw_ctx *ctx, const char *expected, const char *found,
+                               char **out);
 /* A part of the memory that a training run uses. */
 struct rw_plan_part {
     const char *name; /* "codes"; static */

@@ -28,6 +28,7 @@ void rw_ctx_free(struct rw_ctx *ctx)
         ctx->columns_free(ctx->columns);
     rw_pool_free(ctx->pool);
     free(ctx->watch);
+    free(ctx->data_record);
     free(ctx);
 }
 

@@ -38,6 +38,8 @@ struct rw_ctx {
                                from 1; 0: no early stopping */
     int valid_is_train; /* 1: the most recent training had no other validation set than its training
                            set */
+    int records_data;  /* 1: trainings keep checksums of their data (rw_ctx_record_data) */
+    void *data_record; /* struct rw_data_record (train/train.h) of the most recent one; owned */
     struct rw_spool *spool; /* io/input.h: pipes that are stored during a call, or NULL */
     struct rw_comm *comm;   /* comm/comm.h; NULL: one worker; borrowed */
 };

@@ -469,7 +469,7 @@ static int prepare(struct booster *b, const struct rw_params *params)
     RW_TRY(load_engine(b));
     RW_TRY(rw_sets_find_train(b->bags.engine[0], &b->in, is_train));
     RW_TRY(rw_comm_agree(b->ctx, rw_eval_sets_choose(&b->eval_sets, is_train)));
-    if (b->checkpointer.how)
+    if (b->checkpointer.how || b->ctx->records_data)
         RW_TRY(rw_checkpointer_take_data(&b->checkpointer, b->bags.engine[0], &b->in));
     RW_TRY(take_rounds(b));
     if (b->grow_rules.batch == 0) { /* equal on all workers, whatever GPUs they have */

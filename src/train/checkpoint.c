@@ -512,6 +512,20 @@ int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_model *model
     return check_features(c);
 }
 
+/* Keeps the fingerprints for a manifest. */
+static int record_data(struct rw_checkpointer *c)
+{
+    const struct rw_checkpoint *content = &c->content;
+    struct rw_data_record *record = NULL;
+    RW_TRY(RW_NEW(c->ctx, record, 1));
+    record->boundaries = content->boundaries;
+    record->n_sets = content->n_sets;
+    memcpy(record->set, content->set, (size_t)content->n_sets * sizeof(*content->set));
+    rw_mem_free(c->ctx->data_record);
+    c->ctx->data_record = record;
+    return RW_OK;
+}
+
 int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engine,
                               const struct rw_sets *sets)
 {
@@ -520,6 +534,8 @@ int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engin
         RW_TRY(rw_fingerprint_of_all(engine, set, sets->set[set], &c->content.set[set]));
     c->content.n_sets = sets->n_sets;
     c->content.boundaries = rw_fingerprint_boundaries(engine->cuts);
+    if (c->ctx->records_data)
+        RW_TRY(rw_comm_agree(c->ctx, record_data(c)));
     return rw_checkpointer_resumes(c) ? check_data(c) : RW_OK;
 }
 

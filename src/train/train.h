@@ -214,6 +214,12 @@ enum rw_print {
 struct rw_fingerprint {
     uint64_t part[RW_PRINTS];
 };
+/* The fingerprints of a training's data, for manifests. */
+struct rw_data_record {
+    uint64_t boundaries; /* of the training set's bins */
+    int n_sets;
+    struct rw_fingerprint set[RW_MAX_SETS]; /* [n_sets] the training set first */
+};
 const char *rw_print_name(int part); /* name in messages and checkpoints, such as "query-ids" */
 
 /* Computes the fingerprint of a set that the engine has loaded. first_doc, first_query: number
@@ -576,8 +582,8 @@ static inline int rw_checkpointer_resumes(const struct rw_checkpointer *c)
 int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_model *model,
                          const struct rw_eval_sets *eval, const struct rw_objective *objective,
                          const struct rw_model *init);
-/* Computes the fingerprints of the loaded data for later writes. If a checkpoint is resumed, it
- * also compares them with the checkpoint's. RW_ERR_DATA: they differ. All workers call it. */
+/* Computes the fingerprints of the loaded data for later writes, and for the context's record of
+ * data. If a checkpoint is resumed, it also compares them with the checkpoint's. RW_ERR_DATA: they differ. All workers call it. */
 int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engine,
                               const struct rw_sets *sets);
 /* Appends the checkpoint's trees that `model` lacks and adds them to all scores. It also
