@@ -305,6 +305,26 @@ const struct rw_command *rw_command_find(int *argc, char ***argv, int *code);
 
 /* The commands of `rankwood`, ended by NULL. */
 extern const struct rw_command *const rw_commands[];
+/* Parses and checks a command line, whose argv[0] is the command, and runs the command. Returns the
+ * exit code. */
+int rw_command_run(const struct rw_command *command, int argc, char **argv);
+/* The manifest of a training: of 'train --manifest', or of 'verify', which repeats a training. */
+struct rw_record {
+    const char *path;     /* --manifest, or NULL */
+    const char *expected; /* verify: the manifest to compare with, or NULL */
+    struct rw_params *given;
+    struct rw_out_file out;
+    char *text;       /* the manifest; it has no model until training ends */
+    char *difference; /* verify: the first difference of the data, which ends training, or NULL */
+    int code;         /* exit code of a failure, which has been reported, or 0 */
+};
+/* Begins the manifest as training starts, and compares the data with the expected manifest. */
+void rw_record_begin(const struct rw_cli *cli, struct rw_record *record, struct rw_params *used);
+/* Adds cli->model, and writes the manifest if it has a path. files: objects of file names by set,
+ * and "init" for the model that training continued. */
+int rw_record_end(struct rw_cli *cli, struct rw_record *record, json_t *files);
+/* Runs 'train' without writing a model. Its line has no '-o'. Returns the exit code. */
+int rw_train_again(int argc, char **argv, struct rw_record *record);
 /* Fills cli->option with the options and parameters of cli->command. */
 void rw_options_list(struct rw_cli *cli);
 /* Prints candidates for the last of n words (`--complete`). */

@@ -11,6 +11,7 @@
 
 static const char *output, *log_path, *init_path, *refit_path, *checkpoint_path, *checkpoint_every,
     *resume_path;
+static struct rw_record own, *manifest = &own; /* `manifest` may be that of 'verify' */
 static struct rw_list valid_files;
 /* Side columns of validation sets: --valid-weights and so on, with a file per set. */
 enum { WEIGHTS, QUERY_WEIGHTS, START_SCORES, N_SIDES };
@@ -37,6 +38,9 @@ static const struct rw_option options[] = {
      "keep the trees of this model and fit their leaf values to DATA (see --refit-decay); "
      "parameters default to those of its training",
      RW_OPTION_INPUT, .value = &refit_path, .replaced_by = "output"},
+    {"manifest", "FILE",
+     "write version, parameters and checksums of data and model as JSON, for 'rankwood verify'",
+     RW_OPTION_OUTPUT, .value = &own.path, .idle_with = " plan print-config refit "},
     {"for", "FORMAT", "refuse to train (exit 2) if 'export --to FORMAT' might refuse the model",
      RW_OPTION_TEXT, .value = &made_for.format},
     {"featureset", "FILE.json",
@@ -330,7 +334,7 @@ static void reserve(struct rw_cli *cli, const struct rw_round *round)
     struct rw_ctx *ctx = cli->ctx;
     struct rw_out_file *out = &cli->out;
     const uint64_t needed = round->next_model_bytes;
-    if (needed <= out->n_reserved || job.disk_full)
+    if (needed <= out->n_reserved || job.disk_full || manifest->expected)
         return;
     if (rw_out_file_reserve(ctx, out, needed + needed / 2) < 0)
         job.disk_full = rw_out_file_reserve(ctx, out, needed);
@@ -341,7 +345,8 @@ static void reserve(struct rw_cli *cli, const struct rw_round *round)
 /* Only the worker that writes the model detects a full disk. */
 static int should_stop(void *user)
 {
-    return rw_interrupted() || (rw_workers_leads(user) && job.disk_full);
+    return rw_interrupted() ||
+           (rw_workers_leads(user) && (job.disk_full || manifest->code || manifest->difference));
 }
 
 /* Sets *code, on every worker, to the exit code of a training that ended early: because any worker
@@ -444,6 +449,7 @@ static void on_resume(void *user, const struct rw_resumed *resumed)
 static void on_start(void *user, struct rw_params *used)
 {
     const struct rw_cli *cli = user;
+    rw_record_begin(cli, manifest, used);
     if (!train_log.file)
         return;
     train_log.is_waiting = 0;
@@ -571,7 +577,7 @@ static int check_splits(struct rw_cli *cli)
 
 static int check(struct rw_cli *cli)
 {
-    if (!output && !plan_only && !config_only)
+    if (!output && !plan_only && !config_only && !manifest->expected)
         return rw_wrong(cli, "'train' needs -o MODEL");
     if (cli->format != RW_FORMAT_TEXT && !plan_only)
         return rw_wrong(cli, "'--format' and '--json' need '--plan', whose results they print");
@@ -780,6 +786,31 @@ static void keep_interrupted(struct rw_cli *cli)
     job.is_kept = 1;
 }
 
+/* Adds the files of a set to those of the manifest. */
+static void add_files(json_t *files, int number, const struct rw_list *data)
+{
+    char set[32];
+    json_t *row = rw_result_row("data:o", texts(data));
+    for (int k = 0; number > 0 && k < N_SIDES; k++) {
+        if (side_file(k, number - 1))
+            json_object_set_new(row, sides[k], rw_result_text(side_file(k, number - 1)));
+    }
+    json_object_set_new(files, log_set(number, set), row);
+}
+
+static int write_manifest(struct rw_cli *cli)
+{
+    json_t *files = json_object();
+    add_files(files, 0, &cli->operands);
+    for (int i = 0; i < valid_files.n; i++) {
+        const struct rw_list list = rw_list_of(valid_files.text[i]);
+        add_files(files, i + 1, &list);
+    }
+    if (init_path)
+        json_object_set_new(files, "init", rw_result_text(init_path));
+    return rw_record_end(cli, manifest, files);
+}
+
 /* Returns " (60 rounds of 4 bags; kept round: 60 of 90)" with the parts that a model has, or "". */
 static const char *rounds_text(const struct rw_model *model)
 {
@@ -800,11 +831,14 @@ static int finish(struct rw_cli *cli, double start, int end)
     const struct rw_model_info info = rw_model_info(cli->model);
     rw_msg_line("%d %s in %.1f s%s", n_trees, n_trees == 1 ? "tree" : "trees",
                 rw_progress_clock() - start, rounds_text(cli->model));
+    if (manifest->expected)
+        return info.is_finished ? write_manifest(cli) : end ? end : RW_EXIT_FAILURE;
     if (info.is_finished) {
         const int status = write_model(cli, output);
         if (status < 0)
             return write_elsewhere(cli, status);
         job.is_kept = 1;
+        RW_STEP(write_manifest(cli));
     } else {
         keep_interrupted(cli);
     }
@@ -830,10 +864,13 @@ static int begin(struct rw_cli *cli)
 static int train(struct rw_cli *cli)
 {
     const int leads = rw_workers_leads(cli);
+    if (leads) /* reading data changes the parameters */
+        RW_STEP(rw_params_copy(cli->ctx, cli->params, &manifest->given));
     RW_STEP(read_data(cli));
     RW_STEP(rw_workers_sync(cli, leads ? begin(cli) : 0));
     if (job.by_folds)
         RW_STEP(choose_rounds(cli));
+    rw_ctx_record_data(cli->ctx, manifest->path || manifest->expected);
     struct rw_params *params = job.chosen ? job.chosen->params : cli->params;
     struct rw_checkpoints checkpoints = job.checkpoints;
     struct rw_train_hooks hooks = {.user = cli, .should_stop = should_stop};
@@ -860,6 +897,8 @@ static int train(struct rw_cli *cli)
                                   : rw_train_on(cli->ctx, params, &training, &cli->model);
     if (leads)
         rw_progress_end();
+    if (leads && (manifest->code || manifest->difference))
+        return manifest->code;
     if (status < 0 && rw_interrupted()) {
         rw_msg_failed(cli->ctx, status, "train");
         return 128 + rw_interrupted();
@@ -951,14 +990,18 @@ static int run(struct rw_cli *cli)
         return print_config(cli);
     /* Opens the model's file and reserves its first disk block, so that a full disk is reported
      * before the training. */
-    int code = rw_workers_leads(cli) ? rw_out_file_open(cli->ctx, &cli->out, output) : 0;
-    if (code == 0 && rw_workers_leads(cli))
+    const int writes = rw_workers_leads(cli) && !manifest->expected;
+    int code = writes ? rw_out_file_open(cli->ctx, &cli->out, output) : 0;
+    if (code == 0 && writes)
         code = rw_out_file_reserve(cli->ctx, &cli->out, BLOCK);
+    if (code == 0 && writes && manifest->path)
+        code = rw_out_file_open(cli->ctx, &manifest->out, manifest->path);
     code = rw_workers_sync(cli, code);
     if (code == 0)
         code = n_workers > 1 ? train_in_threads(cli) : train(cli);
     if (code < 0)
         code = rw_msg_failed(cli->ctx, code, "train");
+    rw_out_file_abandon(&manifest->out);
     const int log_code = log_close(!job.is_kept);
     return log_code ? log_code : code;
 }
@@ -981,3 +1024,9 @@ const struct rw_command rw_cmd_train = {
     .check = check,
     .run = run,
 };
+
+int rw_train_again(int argc, char **argv, struct rw_record *of_verify)
+{
+    manifest = of_verify;
+    return rw_command_run(&rw_cmd_train, argc, argv);
+}

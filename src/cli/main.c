@@ -872,8 +872,6 @@ static int run(struct parsing *p, int argc, char **argv)
     return 0;
 }
 
-static int run_command(const struct rw_command *command, int argc, char **argv);
-
 /* Returns the index of the first word that names a subcommand, else of the first operand, else 0.
  * *part: index of the subcommand in `parts`, or of the NULL at its end. */
 static int find_part(const struct rw_command *command, int argc, char **argv, int *part)
@@ -900,7 +898,7 @@ static int run_part(const struct rw_command *command, int argc, char **argv)
     const int at = find_part(command, argc, argv, &part);
     if (at && command->parts[part]) {
         memmove(&argv[at], &argv[at + 1], (size_t)(argc - at) * sizeof(*argv));
-        return run_command(command->parts[part], argc - 1, argv);
+        return rw_command_run(command->parts[part], argc - 1, argv);
     }
     for (; command->parts[n]; n++)
         names[n] = command->parts[n]->name + strlen(command->name) + 1;
@@ -916,14 +914,12 @@ static int run_part(const struct rw_command *command, int argc, char **argv)
         return rw_wrong(&cli, "'%s' needs %s", command->name, command->operands);
     for (int i = 0; i < n && code == RW_EXIT_OK; i++) {
         fputs(i ? "\n" : "", stdout);
-        code = run_command(command->parts[i], 2, help);
+        code = rw_command_run(command->parts[i], 2, help);
     }
     return code;
 }
 
-/* Parses and checks a command line, whose argv[0] is the command, and runs the command. Returns the
- * exit code. */
-static int run_command(const struct rw_command *command, int argc, char **argv)
+int rw_command_run(const struct rw_command *command, int argc, char **argv)
 {
     if (command->parts)
         return run_part(command, argc, argv);
@@ -977,5 +973,5 @@ int main(int argc, char **argv)
     json_set_alloc_funcs(json_memory, free);
     rw_output_catch_signals();
     const struct rw_command *command = rw_command_find(&argc, &argv, &code);
-    return rw_output_end(command ? run_command(command, argc, argv) : code);
+    return rw_output_end(command ? rw_command_run(command, argc, argv) : code);
 }

@@ -70,6 +70,8 @@ def commands() -> list[Command]:
             out,
             ("log",),
         ),
+        Command("train, manifest", f"train {train} --valid {valid} {FIT} {ONE} -o out --manifest made", (*out, "made")),
+        Command("verify", f"verify {d}manifest.json --threads 1 --quiet"),
         Command("train, to standard output", f"train {train} {FIT} {ONE} -o -"),
         Command("train, from a pipe", f"train - {FIT} {ONE} -o out", out, stdin="train.txt"),
         Command("train, gzip", f"train {d}train.txt.gz --valid {d}valid.txt.gz {FIT} {ONE} -o out", out),
@@ -314,6 +316,7 @@ def make_data(program: str, data: Path, has_cuda: bool = False) -> None:
     run(f"train train.txt --valid valid.txt {FIT} {ONE} -o model")
     run(f"train train.txt --rounds 1 --leaves 2 --min-docs 2 {ONE} -o weak")
     run(f"train words.csv --categorical shop {FIT} {ONE} -o words.model")
+    run(f"train train.txt --valid valid.txt {FIT} {ONE} --manifest manifest.json -o whole")
     run(f"train train.txt --valid valid.txt {FIT} {ONE} --checkpoint ck --checkpoint-every 1 --log ck.log -o first")
     run(f"train train.txt --features 1-6 --rounds 2 --leaves 4 --min-docs 2 --absent zero {ONE} -o small")
     run(f"calibrate model valid.txt {ONE} -o mapped")
