@@ -3,8 +3,8 @@
  * and the choice are described at rw_tune in rankwood.h, and the space in tune_space.c.
  *
  * A part is a training set and a set that measures it: the validation set, or one for each fold. A
- * training reports the metric of each query after each round through a custom metric, and has no
- * early stopping of its own. The curve of a trial has these values for all parts. Every decision is
+ * training reports the metric of each query after each round (struct rw_trial), and has no early
+ * stopping of its own. The curve of a trial has these values for all parts. Every decision is
  * made three times, for three subsets of the queries: all of them, and each half. Only the
  * decisions for all queries choose the parameters. Those for a half serve the estimate, which
  * measures them on the other half. Decisions for a half use no value of the other half, so that the
@@ -47,7 +47,6 @@ struct curve {
     int length;                   /* most rounds of a training */
     float *value;                 /* [n_rounds][n] */
     double *mean;                 /* [n_rounds][N_SUBSETS] */
-    double *own;                  /* [queries of all parts] those of the current training */
     size_t value_room, mean_room;
     /* ---- of the current training ---- */
 
@@ -55,7 +54,6 @@ struct curve {
     const struct part *part;
     const uint8_t *is_alive; /* [N_SUBSETS] of the trial; the others do not matter; borrowed */
     int round;               /* rounds of the training so far */
-    int status;
 };
 
 struct trial {
@@ -124,7 +122,6 @@ static void curve_release(struct curve *c)
     rw_mem_free(c->ended);
     rw_mem_free(c->value);
     rw_mem_free(c->mean);
-    rw_mem_free(c->own);
     *c = (struct curve){0};
 }
 
@@ -142,28 +139,24 @@ static void measure_round(struct curve *c, int round)
     }
 }
 
-/* The custom metric of a training: takes the values of the queries after a round. */
-static int take_values(void *user, const struct rw_dataset *dataset, const double *scores,
-                       double *mean)
+/* Takes the values of the queries of a part after a round. */
+static int take_values(void *user, const double *per_query)
 {
     struct curve *c = user;
-    const struct rw_measure *measure = &c->part->measure;
+    const struct part *part = c->part;
     const size_t n = c->t->n, at = (size_t)c->round;
-    struct rw_metric_result result = {0};
-    int status = rw_metric_eval(c->ctx, &measure->metric, &measure->judgments, scores,
-                                measure->how->empty, RW_TIES_MEAN, 0, c->own, &result);
-    status = status < 0 ? status : RW_GROW(c->ctx, c->value, c->value_room, (at + 1) * n);
-    status = status < 0 ? status : RW_GROW(c->ctx, c->mean, c->mean_room, (at + 1) * N_SUBSETS);
-    *mean = result.mean;
-    c->status = status;
-    if (status < 0 || (c->t->valid && c->ctx->valid_is_train))
-        return 1;
-    for (uint32_t q = 0; q < dataset->n_queries; q++) {
-        if (c->part->slot[q] != UINT32_MAX)
-            c->value[at * n + c->part->slot[q]] = (float)c->own[q];
+    if (c->t->valid && c->ctx->valid_is_train)
+        return rw_fail(c->ctx, RW_ERR_DATA,
+                       "the validation set is the training set: %s needs other queries",
+                       c->t->what);
+    RW_TRY(RW_GROW(c->ctx, c->value, c->value_room, (at + 1) * n));
+    RW_TRY(RW_GROW(c->ctx, c->mean, c->mean_room, (at + 1) * N_SUBSETS));
+    for (uint32_t q = 0; q < part->resident.valid.n_queries; q++) {
+        if (part->slot[q] != UINT32_MAX)
+            c->value[at * n + part->slot[q]] = (float)per_query[q];
     }
     c->round++;
-    return 0;
+    return RW_OK;
 }
 
 /* Returns the best one of the first `limit` rounds for a subset, as early stopping finds it: rounds
@@ -241,27 +234,23 @@ static int on_round(void *user, const struct rw_round *round)
 /* Continues the training of part p up to round c->length. */
 static int train_part(struct curve *c, int p, const struct trial *trial)
 {
-    const struct rw_train_hooks hooks = {.user = c, .metric = take_values, .on_round = on_round};
-    const struct part *part = &c->t->part[p];
+    const struct rw_train_hooks hooks = {.user = c, .on_round = on_round};
+    const struct rw_trial further = {
+        .paused = &c->paused[p], .take_values = take_values, .user = c};
     struct rw_model *none;
     struct rw_params params = *trial->used; /* texts are borrowed */
     params.rounds = c->length;
     params.early_stop = 0;
     params.metric_on_train = 0;
+    params.ties = RW_TIES_MEAN;
     params.threads = 0; /* parallel trials share the threads */
     params.is_set[RW_AT_PARAM_threads] = 0;
-    c->part = part;
+    c->part = &c->t->part[p];
     c->round = c->ended[p];
-    c->status = RW_OK;
-    c->ctx->valid_is_train = 0;
     const int status =
-        rw_resident_train(&part->resident, c->ctx, &params, &hooks, &c->paused[p], &none);
+        rw_resident_train(&c->part->resident, c->ctx, &params, &hooks, &further, &none);
     c->ended[p] = c->round;
-    if (status < 0 && c->status >= 0 && c->t->valid && c->ctx->valid_is_train)
-        return rw_fail(c->ctx, RW_ERR_DATA,
-                       "the validation set is the training set: %s needs other queries",
-                       c->t->what);
-    return c->status < 0 ? c->status : status;
+    return status;
 }
 
 /* Continues the training of all parts up to round c->length, unless it is over. A part that ended
@@ -319,7 +308,6 @@ static int train_trial(const struct tuning *t, struct rw_ctx *ctx, struct trial 
         c->t = t;
         RW_TRY(RW_NEW(ctx, c->paused, (size_t)t->n_parts));
         RW_TRY(RW_NEW(ctx, c->ended, (size_t)t->n_parts));
-        RW_TRY(RW_NEW(ctx, c->own, t->measured->n_queries));
     }
     c->ctx = ctx;
     c->is_alive = trial->is_alive;

@@ -254,6 +254,7 @@ struct rw_metric_plan {
     int n_metrics;
     enum rw_empty empty;
     enum rw_ties ties;
+    int by_query; /* 1: the values of queries are read, too, for metric[0] */
 };
 /* Sums over the counted queries, 128 bits each: value is the sum of value x weight in units of
  * 2^-40, and weight that of weights, which are whole numbers (rw_metric_weights). */

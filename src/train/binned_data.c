@@ -323,12 +323,12 @@ int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_
 
 int rw_resident_train(const struct rw_resident *r, struct rw_ctx *ctx,
                       const struct rw_params *params, const struct rw_train_hooks *hooks,
-                      struct rw_checkpoint *paused, struct rw_model **out)
+                      const struct rw_trial *trial, struct rw_model **out)
 {
     const struct rw_dataset *const valid[] = {&r->valid};
     const struct rw_training training = {
         .binned = &r->train, .valid = valid, .n_valid = 1, .hooks = hooks};
-    return rw_train_further(ctx, params, &training, paused, out);
+    return rw_train_further(ctx, params, &training, trial, out);
 }
 
 int rw_resident_at_once(const struct rw_resident *r, struct rw_ctx *ctx,

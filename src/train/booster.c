@@ -53,7 +53,7 @@ struct booster {
     struct rw_engine_cache cache; /* shared by the bags, unless the training set has one */
     struct bag *bag;              /* [bags.n] */
     const struct rw_model *init;  /* the model to continue from, or NULL */
-    struct rw_checkpoint *paused; /* as in rw_train_further, or NULL */
+    const struct rw_trial *trial; /* as in rw_train_further, or NULL */
     struct rw_model *model;
     size_t tree_room;
     struct rw_checkpointer checkpointer;
@@ -295,6 +295,8 @@ static int prepare_rules(struct booster *b, const struct rw_params *given, doubl
     RW_TRY(rw_eval_sets_init(&b->eval_sets, b->ctx, b->params, b->hooks, b->in.given, b->in.n_sets,
                              b->model));
     RW_TRY(rw_stop_rule_init(&b->eval_sets));
+    if (b->trial)
+        RW_TRY(rw_eval_sets_report_queries(&b->eval_sets, b->trial));
     report_stage(b, "metrics", start);
     b->grow_rules = (struct rw_grow_rules){.levels = b->params->grow != RW_GROW_LEAVES,
                                            .symmetric = b->params->grow == RW_GROW_SYMMETRIC,
@@ -336,8 +338,8 @@ static int prepare_checkpoints(struct booster *b)
     if (b->hooks && b->hooks->checkpoints)
         RW_TRY(rw_params_check_not_input(b->ctx, b->params, b->hooks->checkpoints->path));
     RW_TRY(rw_checkpointer_init(c, b->ctx, b->hooks));
-    if (b->paused)
-        c->resumed = *b->paused, *b->paused = (struct rw_checkpoint){0};
+    if (b->trial)
+        c->resumed = *b->trial->paused, *b->trial->paused = (struct rw_checkpoint){0};
     RW_TRY(describe(b));
     if (!c->how)
         return RW_OK;
@@ -838,12 +840,13 @@ static int finish_model(struct booster *b)
     } else if (b->run.no_split[0])
         rw_log(b->ctx, RW_LOG_WARNING, "training stopped after %d rounds: %s", b->run.round,
                b->run.no_split);
-    if (b->paused) {
+    if (b->trial) {
         model->best_round = b->eval_sets.best_round;
-        b->paused->model = RW_TAKE(b->model);
-        return b->bag->gradients ? rw_gradients_print(b->ctx, b->bag->gradients,
-                                                      (uint32_t)b->run.round, &b->paused->state)
-                                 : RW_OK;
+        b->trial->paused->model = RW_TAKE(b->model);
+        return b->bag->gradients
+                   ? rw_gradients_print(b->ctx, b->bag->gradients, (uint32_t)b->run.round,
+                                        &b->trial->paused->state)
+                   : RW_OK;
     }
     const int stops = b->params->early_stop > 0 && b->eval_sets.best_round > 0;
     const int least = b->run.first_round > 0 ? b->run.first_round : 1;
@@ -921,12 +924,12 @@ static int train(struct booster *b, const struct rw_params *params,
 }
 
 int rw_train_further(struct rw_ctx *ctx, const struct rw_params *params,
-                     const struct rw_training *training, struct rw_checkpoint *paused,
+                     const struct rw_training *training, const struct rw_trial *trial,
                      struct rw_model **out)
 {
     RW_DEFAULT_FPENV;
     struct booster b RW_RELEASED(booster_release) = {
-        .ctx = ctx, .hooks = training->hooks, .init = training->init, .paused = paused};
+        .ctx = ctx, .hooks = training->hooks, .init = training->init, .trial = trial};
     *out = NULL;
     RW_TRY(rw_comm_give_up(ctx, train(&b, params, training)));
     *out = RW_TAKE(b.model);

@@ -85,6 +85,12 @@ int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struc
     return RW_OK;
 }
 
+int rw_eval_sets_report_queries(struct rw_eval_sets *eval, const struct rw_trial *trial)
+{
+    eval->trial = trial;
+    return RW_ARENA_NEW(eval->ctx, &eval->arena, eval->per_query, eval->set[1]->n_queries);
+}
+
 int rw_eval_sets_share(struct rw_eval_sets *eval)
 {
     if (rw_n_workers(eval->ctx) == 1)
@@ -184,6 +190,7 @@ static int measure_set(struct rw_eval_sets *eval, struct rw_engine *engine, int 
     const struct rw_params *params = eval->params;
     struct rw_metric_result result[RW_MAX_METRICS];
     const double *scores = eval->given ? eval->given[set] : eval->scores;
+    double *per_query = set == 1 ? eval->per_query : NULL;
     const int by_engine =
         eval->by_engine[set] ? engine->ops->measure.results(engine, set, result) : 0;
     int by_host = has_custom(eval), n_measured = 0;
@@ -203,8 +210,10 @@ static int measure_set(struct rw_eval_sets *eval, struct rw_engine *engine, int 
         const int is_measured = by_engine && eval->metric[m].kind->device != RW_METRIC_HOST;
         if (!is_measured)
             RW_TRY(rw_metric_eval(eval->ctx, &eval->metric[m], &eval->judgments[set], scores,
-                                  (enum rw_empty)params->empty, (enum rw_ties)params->ties, 0, NULL,
-                                  &own));
+                                  (enum rw_empty)params->empty, (enum rw_ties)params->ties, 0,
+                                  m == 0 ? per_query : NULL, &own));
+        else if (m == 0 && per_query)
+            RW_TRY(engine->ops->measure.by_query(engine, set, per_query));
         eval->value[(*v)++].value = is_measured ? result[n_measured++].mean : own.mean;
     }
     return RW_OK;
@@ -215,7 +224,8 @@ int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan 
     *plan = (struct rw_metric_plan){.judgments = &eval->judgments[set],
                                     .metric = eval->on_device,
                                     .empty = (enum rw_empty)eval->params->empty,
-                                    .ties = (enum rw_ties)eval->params->ties};
+                                    .ties = (enum rw_ties)eval->params->ties,
+                                    .by_query = set == 1 && eval->per_query};
     for (int m = 0; m < eval->n_metrics; m++) {
         if (eval->metric[m].kind->device != RW_METRIC_HOST)
             eval->on_device[plan->n_metrics++] = eval->metric[m];
@@ -276,6 +286,8 @@ int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int 
 {
     int v = 0;
     RW_TRY(measure_all(eval, engine, &v));
+    if (eval->trial)
+        RW_TRY(eval->trial->take_values(eval->trial->user, eval->per_query));
     const size_t n = (size_t)eval->n_values, before = (size_t)(round - 1) * n;
     RW_TRY(RW_GROW(eval->ctx, eval->model->metric_value, eval->value_room, before + n));
     for (int i = 0; i < v; i++)

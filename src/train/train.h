@@ -99,12 +99,15 @@ struct rw_stopping {
     double *weight; /* [n_queries] */
 };
 
+struct rw_trial;
 /* The metrics of each round, the best round and early stopping. */
 struct rw_eval_sets {
     struct rw_arena arena;                   /* owns the arrays */
     struct rw_ctx *ctx;                      /* borrowed */
     const struct rw_params *params;          /* borrowed */
     const struct rw_train_hooks *hooks;      /* borrowed; may be NULL */
+    const struct rw_trial *trial;            /* borrowed; may be NULL */
+    double *per_query;                       /* [queries of set 1] for the trial; NULL: no trial */
     struct rw_gain_rule gains;               /* set if a metric or the objective uses gains */
     struct rw_metric metric[RW_MAX_METRICS]; /* [n_metrics] those of the parameter `metric` */
     int n_metrics;                           /* without the custom metric */
@@ -141,6 +144,8 @@ struct rw_eval_sets {
 int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struct rw_params *params,
                       const struct rw_train_hooks *hooks, const struct rw_dataset *const *sets,
                       int n_sets, struct rw_model *model);
+/* Makes later rounds report the values of queries to a trial. */
+int rw_eval_sets_report_queries(struct rw_eval_sets *eval, const struct rw_trial *trial);
 /* Makes later values the means over all workers' queries. RW_ERR_UNSUPPORTED: there are several
  * workers and a custom metric. All workers call it and rw_eval_sets_round. */
 int rw_eval_sets_share(struct rw_eval_sets *eval);
@@ -402,7 +407,6 @@ uint64_t rw_model_size_with(const struct rw_model_size *size, int32_t n_leaves);
  * memory each, and one training on such data keeps all threads busy. */
 enum { RW_MOST_DOCS_SIDE_BY_SIDE = 100000 };
 
-struct rw_checkpoint;
 /* A training set and a validation set whose codes are made once and serve several trainings,
  * each with its own choice of features. Features that a training leaves out cost no time. */
 struct rw_resident {
@@ -419,10 +423,10 @@ struct rw_resident {
  * training bins both sets. */
 int rw_resident_init(struct rw_resident *r, struct rw_ctx *ctx, const struct rw_params *params,
                      const struct rw_binned *train, const struct rw_dataset *valid);
-/* Trains on the pair, like rw_train_further. hooks, paused: NULL if not needed. */
+/* Trains on the pair, like rw_train_further. hooks, trial: NULL if not needed. */
 int rw_resident_train(const struct rw_resident *r, struct rw_ctx *ctx,
                       const struct rw_params *params, const struct rw_train_hooks *hooks,
-                      struct rw_checkpoint *paused, struct rw_model **out);
+                      const struct rw_trial *trial, struct rw_model **out);
 /* Returns the number of trainings with similar `params` that should run at the same time. On a GPU
  * it is limited by device memory; on the CPU, trainings on much data run one after the other. */
 int rw_resident_at_once(const struct rw_resident *r, struct rw_ctx *ctx,
@@ -504,12 +508,22 @@ struct rw_checkpoint {
     struct rw_model *model; /* all rounds so far, each with a tree for each bag */
 };
 void rw_checkpoint_release(struct rw_checkpoint *checkpoint); /* of one that was read, or zeroed */
-/* Trains like rw_train_on. With `paused`, it keeps the unfinished training there, and *out is NULL.
- * If *paused already has a model, training continues it. Data, hooks and parameters must be the
- * same, except for more `rounds`. The caller releases *paused, which is lost after a failure.
- * paused: may be NULL. */
+/* A training that is one trial of a search. All members are required. */
+struct rw_trial {
+    /* Receives the unfinished training. If it has one already, training continues that one: data,
+     * hooks and parameters must be the same, except for more `rounds`. The caller releases it. It
+     * is lost after a failure. */
+    struct rw_checkpoint *paused;
+    /* Called after each round with the first metric of each query of the first validation set, as
+     * rw_metric_eval writes it: [n_queries], NaN for a query that does not count. A negative
+     * status ends training. */
+    int (*take_values)(void *user, const double *per_query);
+    void *user;
+};
+/* Trains like rw_train_on. With a trial, *out is NULL, and there is one worker. trial: may be
+ * NULL. */
 int rw_train_further(struct rw_ctx *ctx, const struct rw_params *params,
-                     const struct rw_training *training, struct rw_checkpoint *paused,
+                     const struct rw_training *training, const struct rw_trial *trial,
                      struct rw_model **out);
 
 /* Reads a checkpoint. RW_ERR_FORMAT: the file is not a checkpoint, is truncated or damaged, or

@@ -261,6 +261,9 @@ struct rw_engine_ops {
          * 0 if a value is too large to be averaged: the host then computes the metrics, to report
          * the error. */
         int (*results)(struct rw_engine *, int set, struct rw_metric_result *out);
+        /* Reads what rw_metric_eval writes to per_query, for metric 0 of a plan with by_query, as
+         * of the last results that were returned. per_query: [n_queries]. */
+        int (*by_query)(struct rw_engine *, int set, double *per_query);
     } measure;
     /* Reads the lambdas and hessians of the tree that was begun last, in fixed point and quantised
      * (_q), for tests. All arrays are [n_docs] of the training set. For documents outside the

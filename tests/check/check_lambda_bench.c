@@ -72,7 +72,7 @@ static int bench_metrics(struct rw_ctx *ctx, struct bench *b, const struct lambd
     RW_TRY(rw_judgments_init(ctx, &judgments, &set->data, &gains, 1));
     for (int m = 0; m < 5 && status >= 0; m++) {
         struct rw_metric metric;
-        const struct rw_metric_plan plan = {&judgments, &metric, 1, RW_EMPTY_SKIP, RW_TIES_FILE};
+        const struct rw_metric_plan plan = {&judgments, &metric, 1, RW_EMPTY_SKIP, RW_TIES_FILE, 0};
         RW_TRY_OUT(rw_metric_parse(ctx, names[m], 1.0, &metric));
         RW_TRY_OUT(rw_cuda_metrics_new(ctx, b->device, &plan, &b->metrics));
         status = row(ctx, b, names[m], run_metrics);

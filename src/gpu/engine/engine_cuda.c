@@ -578,6 +578,11 @@ static int cuda_metrics(struct rw_engine *engine, int set, struct rw_metric_resu
     return rw_cuda_metrics_read(metrics, out);
 }
 
+static int cuda_metric_by_query(struct rw_engine *engine, int set, double *per_query)
+{
+    return rw_cuda_metrics_read_queries(rw_cuda_of(engine)->set[set].metrics, per_query);
+}
+
 static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t *hessian,
                               int32_t *lambda_q, int32_t *hess_q, uint8_t *sampled)
 {
@@ -650,7 +655,7 @@ static const struct rw_engine_ops cuda_ops = {
     .read_scores = cuda_read_scores,
     .set_scores = cuda_set_scores,
     .code_sums = rw_cuda_code_sums,
-    .measure = {cuda_measure, cuda_metrics},
+    .measure = {cuda_measure, cuda_metrics, cuda_metric_by_query},
     .read_integers = cuda_read_integers,
     .use_thread = cuda_use_thread,
     .report = rw_cuda_report,

@@ -139,9 +139,11 @@ template <class T> __device__ __forceinline__ T *metric_at(T *p, uint64_t i)
     return p ? p + i : NULL;
 }
 
-/* Returns a query's contribution, like `average` in metric/metric.c. */
+/* Returns a query's contribution, like `add_up` in metric/metric.c. *averaged: its value, NaN if it
+ * does not count. */
 __device__ __forceinline__ struct rw_cuda_metric_part
-metric_of_query(const struct rw_cuda_metric_args &a, const struct rw_cuda_metric &m, uint32_t q)
+metric_of_query(const struct rw_cuda_metric_args &a, const struct rw_cuda_metric &m, uint32_t q,
+                double *averaged)
 {
     struct rw_cuda_metric_part part = {};
     const uint32_t first = a.d_offset[q];
@@ -157,6 +159,7 @@ metric_of_query(const struct rw_cuda_metric_args &a, const struct rw_cuda_metric
     query.scratch = metric_at(m.d_scratch, (uint64_t)first + q);
     query.max_gain = a.max_gain;
     double value = metric_value(m, query);
+    *averaged = value;
     if (value != value) {
         part.n_empty = !m.by_document;
         if (m.by_document || a.empty == RW_EMPTY_SKIP)
@@ -164,11 +167,13 @@ metric_of_query(const struct rw_cuda_metric_args &a, const struct rw_cuda_metric
         value = a.empty == RW_EMPTY_ONE ? 1.0 : 0.0;
     }
     part.n_counted = 1;
-    if (!(value < RW_METRIC_MOST))
+    if (!(value < RW_METRIC_MOST)) {
         part.too_large = 1;
-    else
-        metric_product(part, rw_to_whole(value * RW_METRIC_UNIT),
-                       m.d_weight ? (uint64_t)m.d_weight[q] : 1);
+        return part;
+    }
+    const double whole = rw_to_whole(value * RW_METRIC_UNIT);
+    *averaged = whole / RW_METRIC_UNIT;
+    metric_product(part, whole, m.d_weight ? (uint64_t)m.d_weight[q] : 1);
     return part;
 }
 
@@ -178,8 +183,13 @@ __global__ void __launch_bounds__(QUERY_THREADS)
     const struct rw_cuda_metric &m = a.d_metric[blockIdx.y];
     const uint64_t i = grid_first<QUERY_THREADS>();
     struct rw_cuda_metric_part part = {};
-    if (i < a.n_queries)
-        part = metric_of_query(a, m, a.d_by_size[i]);
+    if (i < a.n_queries) {
+        const uint32_t q = a.d_by_size[i];
+        double averaged;
+        part = metric_of_query(a, m, q, &averaged);
+        if (a.d_per_query && blockIdx.y == 0)
+            a.d_per_query[q] = averaged;
+    }
     part = metric_block_sum<QUERY_THREADS>(part);
     if (threadIdx.x == 0)
         a.d_part[(uint64_t)blockIdx.y * a.n_parts + blockIdx.x] = part;

@@ -112,6 +112,8 @@ static int load(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *pl
     RW_TRY(upload_documents(metrics, plan));
     RW_TRY(upload_metrics(metrics, plan));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_part, NULL, n_metrics * args->n_parts));
+    if (plan->by_query)
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_per_query, NULL, judgments->n_queries));
     return RW_DEVICE_TABLE(tables, args->d_result, NULL, n_metrics);
 }
 
@@ -164,6 +166,12 @@ int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_resul
             .n_counted = metrics->part[m].n_counted,
             .n_empty = metrics->part[m].n_empty};
     return 1;
+}
+
+int rw_cuda_metrics_read_queries(const struct rw_cuda_metrics *metrics, double *per_query)
+{
+    return rw_transfer_read(metrics->tables.device, per_query, metrics->args.d_per_query,
+                            metrics->args.n_queries * sizeof(*per_query));
 }
 
 static uint32_t size_of(const uint32_t *query_offset, uint32_t q)

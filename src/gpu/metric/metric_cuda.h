@@ -26,6 +26,9 @@ int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores,
  * [n_metrics]. Returns 1, 0 if a value is too large for a mean, or a negative status if the read
  * fails. After 0, the host must compute the metrics, and it reports the error. */
 int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_result *out);
+/* Reads the values of queries of the first metric, after rw_cuda_metrics_read has returned 1. The
+ * plan had by_query. per_query: [n_queries], as of rw_metric_eval. */
+int rw_cuda_metrics_read_queries(const struct rw_cuda_metrics *metrics, double *per_query);
 
 #ifdef __cplusplus
 extern "C" {
@@ -114,6 +117,7 @@ struct rw_cuda_metric_args {
     uint32_t *d_tie_end;                  /* [n_docs] end of each tie; NULL: ties in input order */
     struct rw_cuda_metric_part *d_part;   /* [n_metrics][n_parts] */
     struct rw_cuda_metric_part *d_result; /* [n_metrics] */
+    double *d_per_query;                  /* [n_queries] values of metric 0; NULL: not wanted */
     const double *d_scores;               /* [n_docs] of the current run */
 };
 
