@@ -20,6 +20,7 @@ import concurrent.futures
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -106,6 +107,7 @@ def main():
     parse.add_argument("--limit", type=float, default=400, help="seconds after which no whole trial begins")
     parse.add_argument("--folder", help="keep the data and the chosen parameters here, and use data that is there")
     args = parse.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated")) # an exception also ends the program that runs
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.folder or temporary
         os.makedirs(folder, exist_ok=True)

@@ -163,6 +163,46 @@ EVAL_TEST(only_the_host_measures)
     engine->ops = own;
 }
 
+static int made_values(struct rw_engine *own, int set_of, double *per_query)
+{
+    (void)own;
+    for (uint32_t q = 0; q < sets[set_of]->n_queries; q++)
+        per_query[q] = 100.0 + q;
+    return RW_OK;
+}
+
+static int see_values(void *user, const double *per_query)
+{
+    double *first = user;
+    *first = per_query[0];
+    return per_query[0] == 100.0 ? rw_fail(ctx, RW_ERR_DATA, "seen") : RW_OK;
+}
+
+/* A trial receives the values of queries of the first metric from the engine, or else from the
+ * host. */
+EVAL_TEST(trials_receive_values_of_queries)
+{
+    const struct rw_engine_ops *const own = engine->ops;
+    struct rw_engine_ops ops = *own;
+    double first = -1.0;
+    const struct rw_trial trial = {.take_values = see_values, .user = &first};
+    ops.measure.begin = made_measure;
+    ops.measure.results = made_metrics;
+    ops.measure.by_query = made_values;
+    engine->ops = &ops;
+    set("metric", "ndcg@5,map");
+    init(NULL, 2);
+    cr_assert_eq(rw_eval_sets_report_queries(&eval_sets, &trial), RW_OK);
+    cr_assert_eq(rw_eval_sets_round(&eval_sets, engine, 1), RW_ERR_DATA);
+    cr_assert_eq(first, 100.0);
+    const struct rw_metric_kind made = {
+        .name = "made", .query = always_a_quarter, .device = RW_METRIC_HOST};
+    eval_sets.metric[0].kind = &made;
+    cr_assert_eq(rw_eval_sets_round(&eval_sets, engine, 1), RW_OK, "%s", rw_last_error(ctx));
+    cr_assert_eq(first, 0.25);
+    engine->ops = own;
+}
+
 EVAL_TEST(nothing_to_measure)
 {
     init(NULL, 1);
