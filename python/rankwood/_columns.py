@@ -79,6 +79,22 @@ class Column:
         """Returns one value per document for the role `what` (label, qid, weight)."""
         return self.values
 
+    def in_arrays(self) -> Column:
+        """Returns the column as arrays of its own memory, in one chunk."""
+        return self
+
+    def of(self, rows: npt.NDArray[np.int64]) -> Column:
+        """Returns the column of some documents, in ascending order."""
+        if self.index is not None:
+            at = np.minimum(np.searchsorted(rows, self.index), len(rows) - 1)
+            found = rows[at] == self.index
+            return Column(self.values[found], index=at[found].astype(np.int32))
+        valid = self.valid
+        if valid is not None:
+            at = self.offset + rows
+            valid = np.packbits(valid[at // 8] >> (at % 8).astype(np.uint8) & 1, bitorder="little")
+        return Column(self.values[rows], valid=valid, words=self.words)
+
     def write_arrays(self, to: Any, _stride: int) -> None:
         """Fills a struct rw_array, which is valid as long as the column lives."""
         values = self.values
@@ -153,12 +169,17 @@ def check_names(names: Sequence[str]) -> None:
         raise DataError(f"two columns have the name {twice!r}; expected unique names")
 
 
+def column_name(name: Any) -> str:
+    """Returns a column's name as text. Levels of a MultiIndex are joined by `_`, without empty ones."""
+    return "_".join(str(level) for level in name if level != "") if isinstance(name, tuple) else str(name)
+
+
 def column_names(data: Any) -> list[str]:
     """Returns the column names of a data frame or Arrow table, without reading it; [] for data without names."""
     schema = getattr(data, "schema", None)
     for names in (getattr(data, "column_names", None), getattr(data, "columns", None), getattr(schema, "names", None)):
         if names is not None and not callable(names):
-            return [name for name in names if isinstance(name, str)]
+            return [column_name(name) for name in names if isinstance(name, (str, tuple))]
     return []
 
 

@@ -6,6 +6,7 @@ The base class Handles creates the library's objects from them on demand. _colum
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rankwood import _columns, _tables, _workers
-from rankwood._columns import Queries, are_names, labels_of, one_label, vector
+from rankwood._columns import Floats, Queries, are_names, labels_of, one_label, vector
 from rankwood._core import (
     DataError,
     DataTypeError,
+    UnsupportedError,
     ffi,
     lib,
     need,
@@ -26,10 +28,11 @@ from rankwood._core import (
 from rankwood._handles import Handles, locked
 from rankwood._params import Params
 
-
-def _check_weights(weight: Any, query_weight: Any) -> None:
-    if weight is not None and query_weight is not None:
-        raise DataError("weight and query_weight are both given; expected one of them")
+# Attributes that a pickle stores; the others are made of them.
+_STATE = (
+    "_paths", "_source", "_labels", "_offset", "_ids", "_order", "_names", "_columns", "_words", "_sides", "_pairs",
+    "_has_labels", "_feature_base", "_missing",
+)  # fmt: skip
 
 
 class Dataset(Handles):
@@ -56,7 +59,7 @@ class Dataset(Handles):
     weight : array, str or None, default None
         Weight of each document, 0 to 65,536, or a column name.
     query_weight : array or None, default None
-        Weight of each query, 0 to 65,536; an alternative to ``weight``.
+        Weight of each query, 0 to 65,536. With ``weight``, both are multiplied.
     start_scores : array, str or None, default None
         Scores at which training and its metrics start instead of 0, shape (n_docs,), or a column name. They are
         finite, from -1e30 to 1e30. LightGBM calls them ``init_score``, XGBoost ``base_margin``. The model does not
@@ -138,7 +141,6 @@ class Dataset(Handles):
         self._begin()
         self._feature_base = _columns.feature_base_of(feature_base)
         categorical = _columns.given_features(categorical_features)
-        _check_weights(weight, query_weight)
         label, more_labels = one_label(label, more_labels)
         if _tables.is_paths(data):
             if feature_base is not None or n_features is not None:
@@ -212,7 +214,7 @@ class Dataset(Handles):
         weight : str or None, default None
             Column of document weights.
         query_weight : array or None, default None
-            Weight of each query, in order; an alternative to ``weight``.
+            Weight of each query, in order. With ``weight``, both are multiplied.
         start_scores, position, more_labels : array or None, default None
             Values of all documents in order, as in :class:`Dataset`.
         categorical_features : list of str, default ()
@@ -289,7 +291,7 @@ class Dataset(Handles):
         weight : str or None, default None
             Column of document weights.
         query_weight : array or None, default None
-            Weight of each query, in order; an alternative to ``weight``.
+            Weight of each query, in order. With ``weight``, both are multiplied.
         start_scores, position, more_labels : array or None, default None
             Values of all documents in order, as in :class:`Dataset`.
         categorical_features : list of str, default ()
@@ -341,7 +343,6 @@ class Dataset(Handles):
     ) -> Dataset:
         ignored = frozenset([ignore] if isinstance(ignore, str) else ignore)
         named = ignored.union(name for name in (label, qid, weight) if isinstance(name, str))
-        _check_weights(weight, query_weight)
         source = make_source(_tables.Roles(named, ignored, _columns.given_names(categorical_features, named)))
         apart = set(ignored)
         for what, name in {"label": label, "qid": qid, "weight": weight}.items():
@@ -472,6 +473,7 @@ class Dataset(Handles):
 
     def _make_table(self, ids: list[bytes] | None, missing: float) -> Any:
         c = ffi.new("struct rw_table *")
+        self._missing = missing
         c.n_docs, c.n_columns = self.n_docs, self.n_features
         self._keep = []
         if self._source is None:
@@ -626,14 +628,147 @@ class Dataset(Handles):
 
     @property
     def query_offsets(self) -> npt.NDArray[np.uint32]:
-        """First document of each query, then n_docs; uint32 of shape (n_queries + 1,)."""
+        """First document of each query, then n_docs; uint32 of shape (n_queries + 1,). With ``sort``, the documents are
+        counted query by query, not in the order of the data.
+        """
         if self._paths is None:
             return self._offset
         offsets = lib.rw_dataset_query_offsets(self._documents())
         return _columns.view(offsets, self.n_queries + 1, np.uint32).copy()
 
-    def __reduce__(self) -> Any:
-        raise DataTypeError("a Dataset cannot be pickled or copied; make another one of the same data")
+    @property
+    def qid(self) -> npt.NDArray[Any]:
+        """Query of each document, shape (n_docs,), in the order of the data: int64 if all ids are whole numbers, else
+        str. Queries given by ``group`` are numbered from 0.
+        """
+        if self._paths is None:
+            texts = None if self._ids is None else [one.decode("utf-8", "surrogateescape") for one in self._ids]
+        else:
+            c = self._documents()
+            texts = [text(lib.rw_dataset_query_id(c, q)) for q in range(self.n_queries)]
+        ids: npt.NDArray[Any] = np.arange(self.n_queries) if texts is None else np.array(texts)
+        if texts and all(re.fullmatch("0|-?[1-9][0-9]{0,17}", one) for one in texts):
+            ids = np.array([int(one) for one in texts])
+        return self._in_caller_order(np.repeat(ids, self.group))
+
+    @property
+    def group(self) -> npt.NDArray[np.int64]:
+        """Number of documents of each query, shape (n_queries,), in the order of ``query_offsets``."""
+        offsets = self.query_offsets.astype(np.int64)
+        return offsets[1:] - offsets[:-1]
+
+    @property
+    def weight(self) -> Floats | None:
+        """Weight of each document, shape (n_docs,), times that of its query; None without weights."""
+        return self._side("weights")
+
+    @property
+    def start_scores(self) -> Floats | None:
+        """Start score of each document, shape (n_docs,); None without start scores."""
+        return self._side("start-scores")
+
+    @property
+    def position(self) -> npt.NDArray[np.int64] | None:
+        """Displayed position of each document, shape (n_docs,); None without positions."""
+        found = self._side("positions")
+        return None if found is None else found.astype(np.int64)
+
+    @property
+    def more_labels(self) -> Floats | None:
+        """Further labels, shape (n_docs, k); None without further labels."""
+        return self._side("labels")
+
+    def _side(self, name: str) -> Floats | None:
+        found = self._read_side(self._documents(), name)
+        return None if found is None else self._in_caller_order(found)
+
+    def subset(self, documents: Any) -> Dataset:
+        """Return a data set of some documents, with their queries, weights and other values.
+
+        Parameters
+        ----------
+        documents : array of int or bool
+            Numbers of the documents, from 0 in the order of the data, ascending; or True for each document to keep,
+            shape (n_docs,). A query with fewer documents is a smaller query.
+
+        Returns
+        -------
+        Dataset
+            The data set. It has its own copy of the values.
+
+        Raises
+        ------
+        DataError
+            The numbers are not ascending, or out of range, or no document remains.
+        UnsupportedError
+            The data is in files or in batches.
+
+        Examples
+        --------
+        >>> data.subset(data.qid < 40)
+        Dataset(603 documents, 40 queries, 46 features)
+        """
+        if self._paths is not None or self._source is not None:
+            raise UnsupportedError(
+                "a subset needs data in memory; this data is in files or batches\n"
+                "hint: read the files into a data frame first"
+            )
+        rows = self._rows_of(documents)
+        order = np.arange(self.n_docs) if self._order is None else self._order.astype(np.int64)
+        number = np.full(self.n_docs, -1)  # in the subset, by number in the data
+        number[rows] = np.arange(len(rows))
+        kept = np.flatnonzero(number[order] >= 0)  # positions in the library's order
+        query = np.repeat(np.arange(self.n_queries), self.group)[kept]
+        queries, first = np.unique(query, return_index=True)
+        state = self.__getstate__()
+        state["_table"] = _columns.Table(len(rows), [column.of(rows) for column in self._table.columns], None)
+        state["_labels"] = np.ascontiguousarray(self._labels[kept])
+        state["_offset"] = np.append(first, len(kept)).astype(np.uint32)
+        state["_ids"] = None if self._ids is None else [self._ids[q] for q in queries]
+        state["_order"] = None if self._order is None else number[order[kept]].astype(np.uint32)
+        state["_sides"] = {
+            name: values[queries if name == "query-weights" else kept] for name, values in self._sides.items()
+        }
+        if self._pairs is not None:
+            place = np.full(self.n_docs, -1)
+            place[kept] = np.arange(len(kept))
+            pairs = self._pairs[(place[self._pairs["better"]] >= 0) & (place[self._pairs["worse"]] >= 0)]
+            pairs["better"], pairs["worse"] = place[pairs["better"]], place[pairs["worse"]]
+            state["_pairs"] = pairs
+        out = type(self).__new__(type(self))
+        out.__setstate__(state)
+        return out
+
+    def _rows_of(self, documents: Any) -> npt.NDArray[np.int64]:
+        """Checks the argument of subset, and returns the numbers of the documents."""
+        given = _columns.vector(documents, "documents", None)
+        if given.dtype == np.bool_:
+            if len(given) != self.n_docs:
+                raise DataError(f"documents has {len(given)} values for {self.n_docs} documents")
+            given = np.flatnonzero(given)
+        if given.dtype.kind not in "iu" and len(given):
+            raise DataTypeError(f"documents has type {given.dtype}; expected whole numbers, or True and False")
+        rows = given.astype(np.int64)
+        if len(rows) == 0:
+            raise DataError("no documents remain")
+        if rows.min() < 0 or rows.max() >= self.n_docs or (np.diff(rows) <= 0).any():
+            raise DataError(f"documents has numbers that are not ascending, or not from 0 to {self.n_docs - 1}")
+        return rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns the source of the data: paths of files, a function that returns batches, or values."""
+        state = {name: value for name, value in vars(self).items() if name in _STATE}
+        if self._paths is None and self._source is None:
+            columns = [column.in_arrays() for column in self._table.columns]
+            state["_table"] = _columns.Table(self._table.n_rows, columns, None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._begin()
+        self.__dict__.update(state)
+        if self._paths is None:
+            self._labels.flags.writeable = self._offset.flags.writeable = False
+            self._c_table = self._make_table(self._ids, self._missing)
 
     def __len__(self) -> int:
         return self.n_docs

@@ -103,10 +103,29 @@ class Handles:
             self._add_pairs(c)
 
     def _add_side(self, c: Any, name: str) -> None:
-        numbers = np.ascontiguousarray(self._sides[name])
+        numbers = self._sides[name]
+        if name in ("weights", "query-weights") and "query-weights" in self._sides:
+            documents = self._sides.get("weights")
+            if documents is None and "weight" in self._columns:  # the file has them
+                documents = self._read_side(c, "weights")
+            if documents is not None:
+                n_queries = int(lib.rw_dataset_n_queries(c))
+                offsets = _columns.view(lib.rw_dataset_query_offsets(c), n_queries + 1, np.uint32)
+                given = self._sides["query-weights"]
+                if len(given) == n_queries:  # otherwise the library refuses them
+                    name, numbers = "weights", documents * np.repeat(given, np.diff(offsets))
+        numbers = np.ascontiguousarray(numbers)
         width = numbers.shape[1] if numbers.ndim == 2 else 1
         held = _columns.pointer(numbers)
         check(lib.rw_dataset_set_side_column(context(), c, chars(name), held, len(numbers), width))
+
+    @staticmethod
+    def _read_side(c: Any, name: str) -> Floats | None:
+        """Returns a side column of a struct rw_dataset, one row per document; None if it lacks the column."""
+        width = lib.rw_dataset_side_column(c, chars(name), ffi.NULL)
+        out = np.empty((int(lib.rw_dataset_n_docs(c)), max(width, 1)))
+        lib.rw_dataset_side_column(c, chars(name), _columns.pointer(out))
+        return None if width == 0 else out if name == "labels" else out[:, 0]
 
     def _add_pairs(self, c: Any) -> None:
         assert self._pairs is not None

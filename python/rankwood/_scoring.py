@@ -235,8 +235,9 @@ class Scorer:
     def _not_used(self, data: Any) -> frozenset[str]:
         """Returns the names of a frame's columns that no tree uses; they may have any type."""
         names = list(getattr(data, "columns", ()))
-        if not all(isinstance(name, str) for name in names):
+        if not all(isinstance(name, (str, tuple)) for name in names):
             return frozenset()
+        names = [_columns.column_name(name) for name in names]
         if self.feature_names is None:
             return frozenset(name for name in names if name == _columns.QID)
         used = {self.feature_names[use.feature] for use in self._uses()}

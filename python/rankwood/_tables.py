@@ -26,6 +26,7 @@ from rankwood._columns import (
     as_category,
     check_names,
     check_shape,
+    column_name,
     column_of_codes,
     column_of_values,
     labels_of,
@@ -74,7 +75,7 @@ def _of_numpy(data: np.ndarray[Any, Any]) -> Table:
 
 
 def _of_pandas(data: Any, apart: Columns, categorical: Columns) -> Table:
-    names = [str(name) for name in data.columns]
+    names = [column_name(name) for name in data.columns]
     check_names(names)
     columns = []
     for i, name in enumerate(names):
@@ -88,7 +89,7 @@ def _of_pandas(data: Any, apart: Columns, categorical: Columns) -> Table:
             columns.append(column_of_values(series.to_numpy(object), repr(name)))
         else:
             columns.append(_pandas_column(series, name))
-    all_text = all(isinstance(name, str) for name in data.columns)
+    all_text = all(isinstance(name, (str, tuple)) for name in data.columns)
     return Table(len(data), columns, names if all_text else None, [data])
 
 
@@ -243,6 +244,21 @@ class ArrowColumn(Column):
             return values, None
         return values, _bits(array.valid, array.valid_bit + first, n) == 0
 
+    def in_arrays(self) -> Column:
+        sizes = np.diff(self._begin).tolist()
+        values, nulls = [], []
+        for k, n in enumerate(sizes):
+            one, null = self._chunk(k, 0, n)
+            values.append(one)
+            nulls.append(np.zeros(n, np.bool_) if null is None else null)
+        if not sizes:
+            return Column(np.empty(0, np.float32))
+        null = np.concatenate(nulls).astype(np.bool_)
+        return Column(np.concatenate(values), valid=np.packbits(~null, bitorder="little") if null.any() else None)
+
+    def of(self, rows: npt.NDArray[np.int64]) -> Column:
+        return self.in_arrays().of(rows)
+
     def part(self, rows: slice) -> np.ndarray[Any, Any]:
         out = np.empty(rows.stop - rows.start, np.float32)
         k = int(np.searchsorted(self._begin, rows.start, side="right")) - 1
@@ -334,10 +350,11 @@ def categories_in(schema: Any, apart: Columns) -> list[str]:
 def names_in(data: Any, names: list[Any]) -> list[Any]:
     """Returns a model's features as the columns of a table name them."""
     columns = list(getattr(data, "columns", getattr(data, "column_names", ())))
-    if is_paths(data) or not columns or not isinstance(names[0], str):
+    if is_paths(data) or not columns or not names or not isinstance(names[0], str):
         return names
-    at = positions_of([str(name) for name in columns])
-    return [str(columns[at[name]]) for name in names if name in at]
+    columns = [column_name(name) for name in columns]
+    at = positions_of(columns)
+    return [columns[at[name]] for name in names if name in at]
 
 
 def arrow_of(data: Any) -> Any:
@@ -360,6 +377,14 @@ class Numbers:
     def __init__(self, columns: Iterable[str]) -> None:
         self.of: dict[str, dict[str, int]] = {name: {} for name in columns}
         self._lock = threading.Lock()  # several threads may read batches
+
+    def __getstate__(self) -> dict[str, dict[str, int]]:
+        with self._lock:
+            return {name: dict(words) for name, words in self.of.items()}
+
+    def __setstate__(self, state: dict[str, dict[str, int]]) -> None:
+        self.__init__(())  # type: ignore[misc]
+        self.of = state
 
     def words(self, name: str) -> list[str]:
         """Returns the words of the batches so far; word i has code i."""

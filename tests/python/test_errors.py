@@ -110,10 +110,6 @@ BAD: dict[str, Case] = {
         lambda m: Dataset(m.X, m.y, qid=m.qid, query_weight=np.ones(len(m.y))),
         r"query_weight has \d+ values for 40 queries",
     ),
-    "both weights": (
-        lambda m: Dataset(m.X, m.y, qid=m.qid, weight=np.ones(len(m.y)), query_weight=np.ones(40)),
-        "expected one of them",
-    ),
     "names too few": (lambda m: Dataset(m.X, m.y, qid=m.qid, feature_names=["a"]), "1 feature_names for 6"),
     "2^31 rows": (
         lambda _: Dataset(np.broadcast_to(np.float32(1), (2**31, 1)), group=[2**31]),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 import random
 import threading
 import warnings
@@ -179,8 +177,6 @@ BAD_TYPES: dict[str, Call] = {
     "missing": lambda m, _: m.dataset(missing="NA"),
     "ignore": lambda m, _: m.dataset(ignore=[1.5]),
     "feature_names": lambda m, _: m.dataset(feature_names="abcdef"),
-    "pickled": lambda m, _: pickle.dumps(m.dataset()),
-    "copied": lambda m, _: copy.deepcopy(m.dataset()),
     "parameter of another program": lambda m, _: Ranker(num_leaves=3),
 }
 
