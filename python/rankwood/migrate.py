@@ -398,7 +398,7 @@ class _Migration:
         elif numbers == [float(i) for i in range(len(numbers))]:
             self.params["label_gain"] = "linear"
         else:
-            self.tell(name, "write the gains to a file, one per line starting with label 0: label_gain=FILE")
+            self.set(name, "label-gain", numbers, None)
 
     def _name_ndcg_exp_gain(self, name: str, value: Any) -> None:
         self.params["label_gain"] = "exp" if _is_true(value) else "linear"

@@ -47,6 +47,7 @@ def test_lightgbm_parameters() -> None:
         "early_stop": 50,
         "threads": "auto",
     }
+    assert rw.from_lightgbm({"label_gain": "0,1,5"})[0] == {"label_gain": [0.0, 1.0, 5.0]}
     assert len(notes) == 2
     assert notes[0].startswith("lambda_l2: ")
     assert "average document" in notes[0]
@@ -162,7 +163,6 @@ def test_catboost_parameters() -> None:
         ({"objective": "multiclass"}, "objective: no counterpart of 'multiclass': labels are grades"),
         ({"bagging_fraction": 0.5}, "without a bagging_freq LightGBM samples nothing"),
         ({"valid": "x.txt"}, "valid: use train(..., valid="),
-        ({"label_gain": [0, 1, 5]}, "write the gains to a file"),
         ({"eval_at": "five"}, "eval_at: left out: expected whole numbers"),
         ({"num_leaves": len}, "num_leaves: left out"),
         ({"task_type": "train"}, "task_type: training, measuring"),
