@@ -40,8 +40,10 @@ def test_after_each_round_it_has_the_values_of_each_set() -> None:
 def test_without_sets_and_with_a_model_to_continue() -> None:
     numbers: list[int] = []
     first = _shared.boost({"rounds": 2}, DATA, {}, lambda scores, data: [], lambda n, _: bool(numbers.append(n)))
-    second = _shared.boost({"rounds": 3}, DATA, {}, lambda scores, data: [], lambda n, _: False, init=first)
-    assert (numbers, first.n_trees, second.n_trees) == ([0, 1], 2, 5)
+    second = _shared.boost(
+        {"rounds": 3}, DATA, {}, lambda scores, data: [], lambda n, _: bool(numbers.append(n)), init=first
+    )
+    assert (numbers, first.n_trees, second.n_trees) == ([0, 1, 0, 1, 2], 2, 5)
 
 
 def test_an_exception_of_a_measure_is_raised() -> None:

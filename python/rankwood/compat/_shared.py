@@ -7,10 +7,9 @@ function of the training. Early stopping is off: training ends when the layer's 
 from __future__ import annotations
 
 import inspect
+import itertools
+import math
 import re
-import sys
-import tempfile
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankwood._columns import Floats
-from rankwood._core import ParameterError
+from rankwood._core import DataError, ParameterError, no_trees_allowed
+from rankwood._core import warn as warn
 from rankwood._dataset import Dataset
 from rankwood._model import Model
 from rankwood._train import train
@@ -33,14 +33,6 @@ class Value(NamedTuple):
 
 
 Measure = Callable[[Floats, Dataset], Sequence[Value]]
-
-
-def warn(message: str) -> None:
-    """Issues a UserWarning that names the caller's line outside of this package."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == "rankwood":
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, stacklevel=level)
 
 
 def warn_of(program: str, notes: Iterable[str]) -> None:
@@ -64,6 +56,7 @@ def boost(
     with its number from 0 and the values of each set.
     """
     values: dict[int, Sequence[Value]] = {}
+    numbers = itertools.count()  # without the rounds of `init`
 
     def metric(scores: Floats, dataset: Dataset) -> float:
         values[id(dataset)] = found = measure(scores, dataset)
@@ -73,27 +66,33 @@ def boost(
     others = {id(one): one for one in sets.values() if one is not train_set}
     if sets:
         given.update(metric=metric, train_metric=len(others) < len({id(one) for one in sets.values()}))
-    return train(
-        given, train_set, valid=list(others.values()) or None, init=init, strict=None,
-        callbacks=[lambda done: after(done.round - 1, {name: values[id(one)] for name, one in sets.items()})],
-    )  # fmt: skip
+    with no_trees_allowed():  # the other trainers make a model that scores 0, too; `train` warns
+        return train(
+            given, train_set, valid=list(others.values()) or None, init=init, strict=None,
+            callbacks=[lambda _: after(next(numbers), {name: values[id(one)] for name, one in sets.items()})],
+        )  # fmt: skip
 
 
 def mean_hessian(params: Mapping[str, Any], data: Dataset, init: Model | None = None) -> float:
     """Returns the mean hessian of the first tree, which turns another trainer's absolute sums into Rankwood's units.
 
-    It trains one tree of two leaves and reads the sum from LightGBM's format.
+    It is infinite if no split is possible. It trains one tree of two leaves and reads the sum from LightGBM's format.
     """
     of_loss = "objective sigma norm truncation pairs delta label_gain debias bins threads device"
     given = {name: params[name] for name in of_loss.split() if name in params}
     given.update(rounds=1, rate=0.1, leaves=2, min_docs=1, split="newton", l2=0, sample_features=1, gain_noise=0)
-    text = exported(train(given, data, init=init, strict=None), "lightgbm").decode()
+    try:
+        text = exported(train(given, data, init=init, strict=None), "lightgbm").decode()
+    except DataError:  # no split is possible, so that no sum matters
+        return math.inf
     sums = [re.findall(rf"^internal_{what}=(\S+)", text, re.MULTILINE)[-1] for what in ("weight", "count")]
     return float(sums[0]) / float(sums[1])
 
 
 def exported(model: Model, format: str) -> bytes:
     """Returns the model in another program's format."""
+    import tempfile  # imported here because it is slow to import
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model")
         model.export(path, format, feature_base=0)
@@ -102,6 +101,8 @@ def exported(model: Model, format: str) -> bytes:
 
 def imported(data: bytes, format: str) -> Model:
     """Reads a model from another program's format."""
+    import tempfile
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model")
         path.write_bytes(data)
