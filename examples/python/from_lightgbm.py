@@ -1,4 +1,4 @@
-"""From LightGBM in ten lines: the same parameters and data, and a model that LightGBM trained.
+"""From LightGBM: another import line, the same parameters and data, and a model that LightGBM trained.
 
     python from_lightgbm.py     # needs lightgbm
 """
@@ -15,6 +15,7 @@ import pandas as pd
 from made_data import FEATURES, searches
 
 import rankwood
+import rankwood.compat.lightgbm as lgb
 
 
 def arrays(table: pd.DataFrame) -> tuple[Any, Any, Any]:
@@ -34,6 +35,12 @@ valid_set = lightgbm.Dataset(X_valid, y_valid, group=group_valid, reference=trai
 booster = lightgbm.train(params, train_set, valid_sets=[valid_set])
 scores = booster.predict(X_test)
 
+# ---- the same script with another import line
+train_set = lgb.Dataset(X, y, group=group)
+valid_set = lgb.Dataset(X_valid, y_valid, group=group_valid, reference=train_set)
+moved = lgb.train(params, train_set, valid_sets=[valid_set])
+moved_scores = moved.predict(X_test)
+
 # ---- Rankwood
 our_params, notes = rankwood.from_lightgbm(params)
 print("\n".join(notes))  # changed units, missing counterparts and other differences
@@ -45,7 +52,8 @@ our_scores = model.predict(X_test)
 # ---- side by side
 test_set = rankwood.Dataset(X_test, y_test, group=group_test)
 won = rankwood.compare(test_set, scores, our_scores, "ndcg@10")
-print(f"ndcg@10: LightGBM {won.mean_a:.4f}, Rankwood {won.mean_b:.4f}")
+moved_ndcg = rankwood.evaluate(test_set, moved_scores)["ndcg@10"]
+print(f"ndcg@10: LightGBM {won.mean_a:.4f}, rankwood.compat {moved_ndcg:.4f}, Rankwood {won.mean_b:.4f}")
 print(f"difference {won.difference:+.4f}, 95 % interval {won.low:+.4f} to {won.high:+.4f}")
 
 # ---- import the LightGBM model, to score, explain, export or continue it here
