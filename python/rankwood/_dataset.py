@@ -26,7 +26,7 @@ from rankwood._core import (
     text,
 )
 from rankwood._handles import Handles, locked
-from rankwood._params import Params
+from rankwood._params import Params, hinted
 
 # Attributes that a pickle stores; the others are made of them.
 _STATE = (
@@ -117,6 +117,7 @@ class Dataset(Handles):
     ['price', 'clicks']
     """
 
+    @hinted
     def __init__(
         self,
         data: Any,

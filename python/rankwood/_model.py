@@ -35,7 +35,7 @@ from rankwood._core import (
 from rankwood._dataset import Dataset, need_labels
 from rankwood._explain import Explanation, Permuted, Spread
 from rankwood._handles import check_apart
-from rankwood._params import Params, as_mapping, need_device
+from rankwood._params import Params, as_mapping, hinted, need_device
 from rankwood._scoring import Scorer
 from rankwood._tables import is_paths
 from rankwood._training import Callback, PositionBias, Training, ctrl_c, need_measured, valid_sets, working
@@ -649,6 +649,7 @@ class Model(Scorer):
 
     # ---- scores ----
 
+    @hinted
     def predict(
         self,
         data: Any,
@@ -1041,6 +1042,7 @@ class Model(Scorer):
         new.feature_names = None if self.feature_names is None else list(self.feature_names)
         return new
 
+    @hinted
     def refit(
         self,
         data: Dataset,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from rankwood._core import (
     text,
 )
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 Value = str | int | float | bool | None | list[Any] | tuple[Any, ...]
 
 
@@ -143,8 +146,8 @@ IN_PYTHON = {
     "resume": "train(..., checkpoint=FILE, resume='auto') continues from the file if it exists",
     "model": "Model.load reads a model",
     "scores": "Model.predict returns the scores",
-    "trees": "it is an argument of Model.predict: n_trees",
-    "leaf-ids": "Model.trees lists the nodes and leaves",
+    "trees": "it is an argument of Model.predict: n_trees; model[10:50] is a model of some rounds",
+    "leaf-ids": "Model.leaves returns the leaf of each document in each tree",
     "documents": "Model.explain returns SHAP values",
     "per-query": "evaluate(...).metrics[name].per_query has the values of the queries",
     "folds": "use cv(params, dataset, n_folds=K) for cross-validation",
@@ -255,6 +258,76 @@ def meaning(name: str, program: str = "") -> tuple[str | None, str | None] | Non
             return None, pythonic(note)
     option = name.replace("_", "-")  # an option of the program
     return (None, IN_PYTHON[option]) if option in IN_PYTHON else None
+
+
+# Other trainers' names of arguments, and ours. The first one that a function has is its counterpart.
+_ARGUMENTS = {
+    "valid_sets evals eval_set valid_set": "valid eval_set",
+    "init_model xgb_model": "init",
+    "feature_name": "feature_names",
+    "categorical_feature cat_features": "categorical_features",
+    "init_score base_margin baseline": "start_scores",
+    "eval_init_score eval_base_margin": "eval_start_scores",
+    "sample_weight weight": "weight sample_weight",
+    "group_weight": "query_weight",
+    "group_id": "qid",
+    "group": "qid",
+    "num_iteration ntree_limit ntree_end": "n_trees",
+    "n_jobs nthread num_threads thread_count": "threads",
+    "nfold": "n_folds",
+    "label": "y",
+    "y": "label",
+}
+_ARGUMENT_NOTES = {
+    "start_iteration iteration_range": "model[10:50].predict scores with the rounds from the 11th to the 50th",
+    "raw_score output_margin": "scores are raw sums of leaf values; probability=True maps those of a calibrated model",
+    "params": "parameters are for train(params, Dataset(...)), or for Ranker(...)",
+    "feval": "a metric function is a parameter: {'metric': function}",
+    "fobj": "an objective function is a parameter: {'objective': function}",
+    "evals_result": IN_PYTHON["log"],
+    "valid_names eval_names": "names of validation sets are keys: valid={'name': Dataset}",
+    "reference free_raw_data": "every Dataset can be a validation set, and needs no such argument",
+}
+
+
+def _row_of(table: Mapping[str, str], name: str) -> str:
+    return next((row for names, row in table.items() if name in names.split()), "")
+
+
+def _unknown_argument(function: str, name: str, known: Iterable[str]) -> str:
+    """Returns the message for an argument that a function lacks, with the nearest one or a hint."""
+    what = f"{function}() has no argument {name!r}"
+    ours = next((one for one in _row_of(_ARGUMENTS, name).split() if one in known), None)
+    if ours is not None:
+        return f"{what}; it is {ours!r}"
+    from difflib import get_close_matches  # imported here because it is slow to import
+
+    if near := get_close_matches(name, list(known), 1, 0.85):
+        return f"{what}; the nearest is {near[0]!r}"
+    note: str | None = _row_of(_ARGUMENT_NOTES, name)
+    parameter = None
+    if not note:
+        parameter, note = meaning(name) or (None, None)
+    if parameter is not None:
+        parameter = parameter.replace("-", "_")
+        example = f"Ranker({parameter}=...)" if function.startswith("Ranker") else f"{{{parameter!r}: ...}}"
+        return f"{what}\nhint: it is a parameter of training: {example}" + (f"; {note}" if note else "")
+    return what + (f"\nhint: {note}" if note else "")
+
+
+def hinted(function: Function) -> Function:
+    """Makes a function raise ParameterTypeError, with a hint, for an argument that it lacks."""
+    known = list(inspect.signature(function).parameters)
+    name = function.__qualname__.removesuffix(".__init__")
+
+    @functools.wraps(function)
+    def call(*args: Any, **given: Any) -> Any:
+        for one in given:
+            if one not in known:
+                raise ParameterTypeError(_unknown_argument(name, one, [one for one in known if one != "self"]))
+        return function(*args, **given)
+
+    return cast(Function, call)
 
 
 def _unknown(name: str) -> str:

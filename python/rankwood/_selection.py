@@ -29,7 +29,7 @@ from rankwood._dataset import Dataset, need_labels
 from rankwood._evaluate import Evaluation, evaluation_of
 from rankwood._explain import Permuted
 from rankwood._model import Model
-from rankwood._params import Params, as_mapping, need_device
+from rankwood._params import Params, as_mapping, hinted, need_device
 from rankwood._training import Training, named_params, on_error, working
 
 # ---- cross-validation ----
@@ -138,6 +138,7 @@ class CrossValidation:
         return f"CrossValidation({len(self.folds)} folds; {rows})"
 
 
+@hinted
 def cv(
     params: Mapping[str, Any] | None,
     dataset: Dataset,
@@ -340,6 +341,7 @@ class Selected:
         )
 
 
+@hinted
 def select(
     params: Mapping[str, Any] | None,
     train_set: Dataset,

@@ -25,7 +25,7 @@ from rankwood._core import (
 from rankwood._dataset import Dataset, need_labels
 from rankwood._handles import check_apart
 from rankwood._model import Model, exchange
-from rankwood._params import Params, as_mapping, need_device, with_parameters
+from rankwood._params import Params, as_mapping, hinted, need_device, with_parameters
 from rankwood._training import (
     Callback,
     Path,
@@ -53,6 +53,7 @@ def _feature_names(train_set: Dataset, init: Model | None) -> list[str] | None:
     return theirs + [name for name in mine if name not in theirs]
 
 
+@hinted
 def train(
     params: Mapping[str, Any] | None,
     train_set: Dataset,

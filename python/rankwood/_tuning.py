@@ -23,7 +23,7 @@ from rankwood._dataset import Dataset, need_labels
 from rankwood._evaluate import Comparison, comparison_of
 from rankwood._handles import check_apart
 from rankwood._model import Model
-from rankwood._params import as_mapping, as_text, need_device, number_or_text
+from rankwood._params import as_mapping, as_text, hinted, need_device, number_or_text
 from rankwood._selection import _refuse_functions
 from rankwood._training import Path, Training, hook_checkpoints, named_params, on_error
 
@@ -75,6 +75,7 @@ class Tuned:
         )
 
 
+@hinted
 def tune(
     params: Mapping[str, Any] | None,
     train_set: Dataset,

@@ -29,7 +29,7 @@ from rankwood._core import (
 from rankwood._dataset import Dataset
 from rankwood._evaluate import evaluate
 from rankwood._model import Model
-from rankwood._params import as_text, with_parameters
+from rankwood._params import as_text, hinted, with_parameters
 from rankwood._train import Path, train
 from rankwood._training import Callback
 
@@ -274,6 +274,7 @@ class Ranker(BaseEstimator):
             and (callable(value := getattr(self, name)) or as_text(value) != as_text(default))
         }
 
+    @hinted
     def fit(
         self,
         X: Any,
@@ -453,6 +454,7 @@ class Ranker(BaseEstimator):
         self.best_score_ = model._best_score
         return self
 
+    @hinted
     def predict(self, X: Any) -> Floats:
         """Score documents; a higher score is a better rank.
 
@@ -488,6 +490,7 @@ class Ranker(BaseEstimator):
             )
         return self.model_.predict(X, missing=np.nan if isinstance(X, Dataset) else self.missing)
 
+    @hinted
     def score(
         self,
         X: Any,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -125,3 +126,30 @@ def test_list_of_parameters() -> None:
     assert empty.type == '{"0", "1", "skip"}'
     assert all(one.meaning.endswith(".") and "--" not in one.meaning for one in found.values())
     assert str(found["min_docs"]).splitlines()[0] == "min_docs : int, default 20"
+
+
+ARGUMENTS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
+    "num_boost_round": (lambda m, d: train({}, d, num_boost_round=9), r"train\(\) .* parameter of training: {'rounds'"),
+    "valid_sets": (lambda m, d: train({}, d, valid_sets=[d]), r"train\(\) has no argument 'valid_sets'; it is 'valid'"),
+    "valid_names": (lambda m, d: train({}, d, valid_names=["a"]), "names of validation sets are keys"),
+    "feval": (lambda m, d: train({}, d, feval=len), "a metric function is a parameter"),
+    "xgb_model": (lambda m, d: train({}, d, xgb_model=m), "it is 'init'"),
+    "chekpoint": (lambda m, d: train({}, d, chekpoint="a"), "the nearest is 'checkpoint'"),
+    "nothing near": (lambda m, d: train({}, d, zzz=1), r"train\(\) has no argument 'zzz'$"),
+    "nfold": (lambda m, d: rankwood.cv({}, d, nfold=3), "it is 'n_folds'"),
+    "pred_leaf": (lambda m, d: m.predict(d, pred_leaf=True), "Model.leaves returns the leaf"),
+    "iteration_range": (lambda m, d: m.predict(d, iteration_range=(0, 5)), r"model\[10:50\].predict"),
+    "n_jobs": (lambda m, d: m.predict(d, n_jobs=2), "it is 'threads'"),
+    "init_score": (lambda m, d: rankwood.Dataset([[1.0]], init_score=[1]), r"Dataset\(\) .* it is 'start_scores'"),
+    "eval_metric": (lambda m, d: Ranker().fit([[1.0]], [1], eval_metric="map"), r"Ranker.fit\(\) .*: Ranker\(metric="),
+    "early_stopping_rounds": (lambda m, d: Ranker().fit([[1.0]], [1], early_stopping_rounds=5), r"Ranker\(early_stop="),
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_hints_for_arguments(made: Made, model: rankwood.Model, name: str) -> None:
+    call, message = ARGUMENTS[name]
+    with pytest.raises(TypeError) as error:
+        call(model, made.dataset())
+    assert isinstance(error.value, rankwood.ParameterTypeError)
+    assert re.search(message, str(error.value).replace("\n", " "))
