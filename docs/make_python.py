@@ -25,8 +25,9 @@ SECTIONS: list[tuple[str, str, str]] = [
      "plot.learning_curves plot.position_bias plot.importance plot.per_query plot.tree plot.partial_dependence "
      "plot.shap_summary"),
     ("Several workers", "See [how to train on several GPUs](../how-to/several-gpus.md).",
-     "workers Workers Carrier torch.workers mpi.workers"),
-    ("Dask and Spark", "Modules `rankwood.dask` and `rankwood.spark` need the extras of the same names.",
+     "workers Workers Carrier zmq.workers torch.workers mpi.workers"),
+    ("Dask and Spark",
+     "Modules `rankwood.dask` and `rankwood.spark` need the extras of the same names.",
      "dask.Dataset dask.train dask.Ranker spark.train"),
     ("Results", "Functions return instances of these classes, and callbacks get a `Round`.",
      "Evaluation Measured Comparison Compared Comparisons Audit AuditRow Explanation Permuted Spread Calibration "
@@ -51,10 +52,10 @@ The examples use these objects, made from synthetic data:
 
 
 def _definitions() -> dict[str, ast.ClassDef | ast.FunctionDef]:
-    """Returns public definitions by name; those of dask, mpi, plot, spark and torch have the module's name."""
+    """Returns public definitions by name; those of optional modules have the module's name."""
     found: dict[str, ast.ClassDef | ast.FunctionDef] = {}
     for path in sorted(PACKAGE.glob("*.py")):
-        prefix = f"{path.stem}." if path.stem in ("dask", "mpi", "plot", "spark", "torch") else ""
+        prefix = f"{path.stem}." if path.stem in ("dask", "mpi", "plot", "spark", "torch", "zmq") else ""
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_"):
                 found.setdefault(prefix + node.name, node)

@@ -1,10 +1,11 @@
-"""Training in a Ray cluster: a rank in each actor; the bytes go by torch.distributed.
+"""Training in a Ray cluster: a rank in each actor; the bytes go by pyzmq.
 
-    python ray_ranks.py         # needs ray, and rankwood[torch]
+    python ray_ranks.py         # needs ray, and rankwood[zmq]
 """
 
 from __future__ import annotations
 
+import secrets
 import socket
 from typing import Any
 
@@ -34,17 +35,18 @@ class Rank:
             one.bind(("", 0))
             return f"{ray.util.get_node_ip_address()}:{one.getsockname()[1]}"
 
-    def train(self, rank: int, n_ranks: int, address: str) -> rankwood.Model:
+    def train(self, rank: int, n_ranks: int, address: str, token: str) -> rankwood.Model:
         """Every rank gets the model. One that fails, or is killed, is an error of all of them."""
-        with rankwood.torch.workers(rank=rank, n_ranks=n_ranks, address=address):
+        with rankwood.zmq.workers(rank, n_ranks, address, token=token):
             return rankwood.train(PARAMS, rankwood.Dataset(share(rank, n_ranks), **COLUMNS))
 
 
 def main(n_ranks: int = 2) -> None:
     ray.init(num_cpus=n_ranks, include_dashboard=False, log_to_driver=False)  # of yours: ray.init()
     ranks = [Rank.remote() for _ in range(n_ranks)]
+    token = secrets.token_hex()
     address = ray.get(ranks[0].address.remote())
-    models = ray.get([one.train.remote(rank, n_ranks, address) for rank, one in enumerate(ranks)])
+    models = ray.get([one.train.remote(rank, n_ranks, address, token) for rank, one in enumerate(ranks)])
     alone = rankwood.train(PARAMS, rankwood.Dataset(searches(200), **COLUMNS))
     same = all(one.to_bytes() == alone.to_bytes() for one in models)
     print(f"{n_ranks} ranks and one process: {alone.n_trees} trees, the same bytes: {same}")

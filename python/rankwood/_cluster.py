@@ -1,18 +1,19 @@
-"""A worker of a cluster (Dask, Spark): it joins its parts of the data, and trains."""
+"""A worker of a cluster (Dask, Ray, Spark): it joins its parts of the data, and trains."""
 
 from __future__ import annotations
 
-import pickle
-import socket
-from collections.abc import Callable, Mapping, Sequence
+import io
+import json
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from rankwood import _columns, _workers
-from rankwood._core import DataError
+from rankwood._core import DataError, WorkerError
 from rankwood._dataset import Dataset
 from rankwood._model import Model
 from rankwood._train import train
@@ -20,26 +21,21 @@ from rankwood._train import train
 
 @dataclass(frozen=True)
 class Meeting:
-    """Address at which one worker meets the others."""
+    """Address at which one worker meets the others, and the secret that they share."""
 
     rank: int
     n_ranks: int
     address: str
     timeout: float
+    host: str  # where this worker listens
+    token: str = field(repr=False)
 
     def workers(self) -> AbstractContextManager[_workers.Workers]:
-        from rankwood import torch  # the carrier
+        from rankwood import zmq  # the carrier
 
-        return torch.workers(rank=self.rank, n_ranks=self.n_ranks, address=self.address, timeout=self.timeout)
-
-
-def free_address(host: str) -> str:
-    """Returns HOST:PORT with a port that is currently free."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as one:
-        one.bind(("", 0))
-        port = one.getsockname()[1]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return zmq.workers(
+            self.rank, self.n_ranks, self.address, token=self.token, host=self.host, timeout=self.timeout
+        )
 
 
 @dataclass(frozen=True)
@@ -110,8 +106,8 @@ def whole_queries(part: Part, ids: Any) -> Part:
     n = len(ids)
     same = np.asarray(ids[1:] == ids[:-1], bool) if n else np.empty(0, bool)
     head = 1 + int(np.argmin(np.append(same, False))) if n else 0  # documents of the first query
-    edges = (n, ids[0], ids[-1], head) if n else (0, None, None, 0)
-    told = [pickle.loads(one) for one in _workers.gather_bytes(pickle.dumps(edges))]
+    first, end = map(repr, ids[[0, -1]].tolist()) if n else ("", "")
+    told = [json.loads(one) for one in _workers.gather_bytes(json.dumps([n, first, end, head]).encode())]
     goes_to = [-1] * len(told)  # the worker whose last query each worker's first query continues
     last, holder = None, -1
     for rank, (size, first, end, run) in enumerate(told):
@@ -123,10 +119,70 @@ def whole_queries(part: Part, ids: Any) -> Part:
             last, holder = end, rank
     me = _workers.number()
     gives = goes_to[me] >= 0
-    heads = _workers.gather_bytes(pickle.dumps(part.rows(0, head)) if gives else b"")
+    with _workers.agreed():
+        own = _packed(part.rows(0, head)) if gives else b""
+    heads = _workers.gather_bytes(own)
     kept = part.rows(head, n) if gives else part
-    rests = [pickle.loads(heads[rank]) for rank, to in enumerate(goes_to) if to == me]
+    rests = [_unpacked(heads[rank], part) for rank, to in enumerate(goes_to) if to == me]
     return Part.joined([kept, *rests]) if rests else kept
+
+
+def _packed(part: Part) -> bytes:
+    """Returns the values of a part as numpy's and Arrow's formats, which hold no code, unlike a pickle."""
+    arrays: dict[str, Any] = {}
+    for name, value in vars(part).items():
+        if value is None or are_columns(value):
+            continue
+        if hasattr(value, "iloc"):
+            import pyarrow as pa
+
+            frame = value.to_frame("values") if value.ndim == 1 else value
+            try:
+                table = pa.Table.from_pandas(frame, preserve_index=False)
+            except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+                raise _cannot_move(error) from error
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, table.schema) as writer:
+                writer.write_table(table)
+            arrays[name] = np.frombuffer(sink.getvalue(), np.uint8)
+        elif hasattr(value, "tocsr"):
+            rows = value.tocsr()
+            for member in ("data", "indices", "indptr"):
+                arrays[f"{name} {member}"] = getattr(rows, member)
+        else:
+            values = np.asarray(value)
+            if values.dtype == object and all(isinstance(one, str) for one in values.flat):
+                values = values.astype(str)
+            if values.dtype == object:
+                raise _cannot_move("objects that are not strings")
+            arrays[name] = values
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def _cannot_move(why: Any) -> DataError:
+    return DataError(f"a query continues in a partition of another worker, and its documents cannot be sent: {why}")
+
+
+def _unpacked(packed: bytes, like: Part) -> Part:
+    """Returns the part that `_packed` packed. like: a part with the same columns."""
+    arrays = np.load(io.BytesIO(packed), allow_pickle=False)
+    members = {}
+    for name, value in vars(like).items():
+        if value is None or are_columns(value):
+            members[name] = value
+        elif hasattr(value, "iloc"):
+            import pyarrow as pa
+
+            frame = pa.ipc.open_stream(pa.py_buffer(arrays[name])).read_all().to_pandas()
+            members[name] = frame["values"] if value.ndim == 1 else frame
+        elif hasattr(value, "tocsr"):
+            given = tuple(arrays[f"{name} {member}"] for member in ("data", "indices", "indptr"))
+            members[name] = type(value)(given, shape=(len(given[2]) - 1, value.shape[1]))
+        else:
+            members[name] = arrays[name]
+    return Part(**members)
 
 
 @dataclass(frozen=True)
@@ -194,3 +250,69 @@ def run(
         train_set = data.pop("train")
         model = train(params, train_set, valid=data or None, **more)
     return model if meeting.rank == 0 else None
+
+
+@dataclass(frozen=True)
+class FrameJob:
+    """Arguments of every worker of a cluster whose data frames have named columns (Spark, Ray)."""
+
+    params: dict[str, Any]
+    columns: tuple[str, ...]  # of the frame
+    label: str
+    qid: str
+    weight: str | None
+    start_scores: str | None
+    position: str | None
+    more_labels: tuple[str, ...]
+    options: Options
+    timeout: float
+    more: dict[str, Any]  # arguments of rankwood.train
+    token: str = field(default_factory=secrets.token_hex, repr=False)
+
+    def check_columns(self) -> None:
+        """Raises DataError if the frame lacks a column."""
+        named = (self.label, self.qid, self.weight, self.start_scores, self.position)
+        for name in (*named, *self.more_labels, *self.options.ignore):
+            if name is not None and name not in self.columns:
+                raise DataError(f"no column {name!r}; there are {', '.join(map(repr, self.columns[:8]))}")
+
+    def frame(self, batches: Iterable[Any]) -> Any:
+        """Joins pandas data frames; without any, the result has the columns."""
+        import pandas as pd
+
+        given = [one for one in batches if len(one) > 0]
+        return pd.concat(given, ignore_index=True) if given else pd.DataFrame(columns=list(self.columns), dtype=int)
+
+    def run(
+        self, meeting: Meeting, threads: int, frames: Callable[[], Mapping[str, Any]]
+    ) -> tuple[int, Model | None, BaseException | None]:
+        """Trains as one of the workers, and returns its number, its model (that of worker 0 alone) and its error.
+
+        Errors are results, because Spark would retry a stage that raises, as it does after a task's death. frames:
+        returns the documents of each set, "train" first.
+        """
+
+        def sets() -> dict[str, tuple[list[Part], Options]]:
+            further = list(self.more_labels) or None
+            columns = (self.label, self.qid, self.weight, self.start_scores, self.position, further)
+            return {name: ([Part(frame, *columns)], self.options) for name, frame in frames().items()}
+
+        try:
+            return meeting.rank, run(meeting, {"threads": threads, **self.params}, sets, self.more), None
+        except Exception as error:
+            return meeting.rank, None, error
+
+
+def as_names(columns: str | Sequence[str]) -> tuple[str, ...]:
+    """Returns one column name or several as a tuple."""
+    return (columns,) if isinstance(columns, str) else tuple(columns)
+
+
+def model_of(told: Sequence[tuple[int, Model | None, BaseException | None]]) -> Model:
+    """Returns worker 0's model, or raises the most informative error with a note on the worker."""
+    failures = sorted((isinstance(error, WorkerError), rank, error) for rank, _, error in told if error is not None)
+    if failures:
+        _, rank, error = failures[0]
+        error.add_note(f"on worker {rank} of {len(told)}")
+        raise error
+    return next(model for _, model, _ in told if model is not None)

@@ -2,7 +2,7 @@
 
 `workers` makes the calling thread a worker until its block ends. The library calls the carrier through the functions
 below, and `agreed` makes an error of one worker known to all of them. To add a carrier, write a subclass of Carrier and
-a function like rankwood.torch.workers that creates it.
+a function like rankwood.zmq.workers that creates it.
 """
 
 from __future__ import annotations
@@ -336,7 +336,8 @@ def workers(carrier: Carrier | str) -> Iterator[Workers]:
     ----------
     carrier : Carrier or str
         A :class:`Carrier`, or ``"mpi"`` for Rankwood's own MPI module in processes that mpirun or srun started.
-        :func:`rankwood.torch.workers` and :func:`rankwood.mpi.workers` use torch.distributed and mpi4py instead.
+        :func:`rankwood.zmq.workers`, :func:`rankwood.torch.workers` and :func:`rankwood.mpi.workers` use pyzmq,
+        torch.distributed and mpi4py instead.
 
     Yields
     ------

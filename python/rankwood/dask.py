@@ -1,12 +1,14 @@
 """Training on a Dask cluster, with a Rankwood worker on each Dask worker.
 
-Dask holds the data and starts the workers. They exchange training data by torch.distributed.
+Dask holds the data and starts the workers. They exchange training data by pyzmq.
 """
 
 from __future__ import annotations
 
 import pickle
+import secrets
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +19,8 @@ import numpy as np
 
 from rankwood import _columns
 from rankwood import sklearn as _sklearn
-from rankwood._cluster import Meeting, Options, Part, are_columns, free_address, run
+from rankwood._address import free_address
+from rankwood._cluster import Meeting, Options, Part, are_columns, run
 from rankwood._core import DataError, ParameterError, WorkerError, need, package
 from rankwood._model import Model
 from rankwood._params import as_mapping
@@ -166,17 +169,15 @@ def train(
     sets = {"train": train_set, **named}
     parts = {name: need(one, Dataset, name)._parts() for name, one in sets.items()}
     options = {name: Options(tuple(one.ignore), one.missing, one.pairs) for name, one in sets.items()}
-    workers = sorted(client.nthreads())[: len(parts["train"])]
-    if not workers:
-        raise WorkerError("the cluster has no workers")
+    workers = _nearest(client, train_set.data, len(parts["train"]))
     with _distributed.MultiLock(workers, client=client):  # two trainings at once would wait for each other's workers
         held = {name: _place(client, some, workers) for name, some in parts.items()}
-        first = urlsplit(workers[0])
-        host = first.hostname if first.scheme != "inproc" and first.hostname else "127.0.0.1"
-        address = client.submit(free_address, host, workers=workers[:1], pure=False).result()
+        hosts = [_host(worker) for worker in workers]
+        address = client.submit(free_address, hosts[0], workers=workers[:1], pure=False).result()
+        token = secrets.token_hex()
         tasks = [
             client.submit(
-                _run_here, Meeting(rank, len(workers), address, timeout), as_mapping(params),
+                _run_here, Meeting(rank, len(workers), address, timeout, hosts[rank], token), as_mapping(params),
                 {name: held[name][rank] for name in sets}, options, more,
                 workers=[worker], allow_other_workers=False, pure=False, retries=0,
             )
@@ -187,6 +188,29 @@ def train(
             return tasks[0].result()  # type: ignore[no-any-return]
         finally:
             client.cancel([task for task in tasks if not task.done()])
+
+
+def _nearest(client: Any, data: Any, n_parts: int) -> list[str]:
+    """Returns a Dask worker for each range of partitions: the one that has most of them, if they are persisted."""
+    free = sorted(client.nthreads())
+    if not free:
+        raise WorkerError("the cluster has no workers")
+    futures = {future.key: future for future in _distributed.futures_of(data)}
+    are_parts = len(futures) == n_parts and all(isinstance(key, tuple) for key in futures)
+    held = client.who_has(list(futures.values())) if are_parts else {}
+    holders = [held[key] for key in sorted(held, key=lambda key: key[1:])]  # keys end with numbers of partitions
+    workers = []
+    for some in np.array_split(np.arange(n_parts), min(n_parts, len(free))):
+        has = Counter(worker for i in some for worker in (holders[i] if holders else ()))
+        workers.append(max(free, key=lambda worker: has[worker]))
+        free.remove(workers[-1])
+    return workers
+
+
+def _host(worker: str) -> str:
+    """Returns the host of a Dask worker's address; that of a thread of the client, inproc://, is this machine."""
+    parts = urlsplit(worker)
+    return parts.hostname if parts.scheme != "inproc" and parts.hostname else "127.0.0.1"
 
 
 def _place(client: Any, parts: list[Any], workers: list[str]) -> list[list[Any]]:

@@ -1,78 +1,38 @@
 """Training on a Spark cluster, with a worker in each task of a barrier stage.
 
-Spark holds the data and starts the workers. They exchange training data by torch.distributed.
+Spark holds the data and starts the workers. They exchange training data by pyzmq.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from rankwood._cluster import Meeting, Options, Part, free_address, run
-from rankwood._core import DataError, UnsupportedError, WorkerError, package
+from rankwood._address import free_address
+from rankwood._cluster import FrameJob, Meeting, Options, as_names, model_of
+from rankwood._core import UnsupportedError, WorkerError, package
 from rankwood._model import Model
 from rankwood._params import as_mapping
 from rankwood._workers import describe
 
 
-@dataclass(frozen=True)
-class _Job:
-    """Arguments of every task."""
-
-    params: dict[str, Any]
-    columns: tuple[str, ...]  # of the frame
-    label: str
-    qid: str
-    weight: str | None
-    start_scores: str | None
-    position: str | None
-    more_labels: tuple[str, ...] | None
-    valid: str | None
-    options: Options
-    timeout: float
-    more: dict[str, Any]
-
-    def parts(self, batches: Iterable[Any]) -> dict[str, list[Part]]:
-        """Returns the documents of a task, by set. A task without documents also has the columns."""
-        import pandas as pd
-
-        given = list(batches)
-        empty = pd.DataFrame({name: np.empty(0, np.int64) for name in self.columns})
-        whole = pd.concat(given, ignore_index=True) if given else empty
-
-        def part(rows: Any) -> list[Part]:
-            some = whole[rows] if rows is not None else whole
-            further = list(self.more_labels) if self.more_labels else None
-            return [Part(some, self.label, self.qid, self.weight, self.start_scores, self.position, further)]
-
-        if self.valid is None:
-            return {"train": part(None)}
-        is_valid = whole[self.valid].to_numpy(bool)
-        return {"train": part(~is_valid), "valid": part(is_valid)}
-
-
-def _rank(job: _Job, context: Any, batches: Iterable[Any]) -> tuple[int, Model | None, BaseException | None]:
-    """Runs a worker in its task, and returns its number, model and error.
-
-    Errors are results, because Spark would retry a stage that raises, as it does after a task's death.
-    """
+def _rank(
+    job: FrameJob, valid: str | None, context: Any, batches: Iterable[Any]
+) -> tuple[int, Model | None, BaseException | None]:
+    """Runs a worker in its task, and returns its number, model and error. valid: column that is true for validation."""
     rank, tasks = context.partitionId(), context.getTaskInfos()
     host = tasks[rank].address.rpartition(":")[0] or tasks[rank].address
     address = context.allGather(free_address(host) if rank == 0 else "")[0]
-    params = {"threads": max(1, context.cpus()), **job.params}
-    try:
-        meeting = Meeting(rank, len(tasks), address, job.timeout)
 
-        def sets() -> dict[str, tuple[list[Part], Options]]:
-            return {name: (parts, job.options) for name, parts in job.parts(batches).items()}
+    def sets() -> dict[str, Any]:
+        whole = job.frame(batches)
+        if valid is None:
+            return {"train": whole}
+        is_valid = whole[valid].to_numpy(bool)
+        return {"train": whole[~is_valid], "valid": whole[is_valid]}
 
-        return rank, run(meeting, params, sets, job.more), None
-    except Exception as error:
-        return rank, None, error
+    return job.run(Meeting(rank, len(tasks), address, job.timeout, host, job.token), max(1, context.cpus()), sets)
 
 
 def _pickled(rank: int, model: Model | None, error: BaseException | None) -> bytes:
@@ -80,16 +40,6 @@ def _pickled(rank: int, model: Model | None, error: BaseException | None) -> byt
         return pickle.dumps((rank, model, error))
     except Exception:
         return pickle.dumps((rank, None, WorkerError(f"worker {rank}: {describe(error) if error else 'no result'}")))
-
-
-def _model_of(told: Sequence[tuple[int, Model | None, BaseException | None]]) -> Model:
-    """Returns worker 0's model, or raises the most informative error with a note on the worker."""
-    failures = sorted((isinstance(error, WorkerError), rank, error) for rank, _, error in told if error is not None)
-    if failures:
-        _, rank, error = failures[0]
-        error.add_note(f"on worker {rank} of {len(told)}")
-        raise error
-    return next(model for _, model, _ in told if model is not None)
 
 
 def train(
@@ -165,27 +115,21 @@ def train(
             "pairs refer to document numbers, which the rows of a frame lack; rankwood.dask supports pairs"
         )
     package("pyspark", "spark")
-    columns = tuple(frame.columns)
-    further = (more_labels,) if isinstance(more_labels, str) else tuple(more_labels)
-    for name in (label, qid, weight, start_scores, position, valid, *further, *ignore):
-        if name is not None and name not in columns:
-            raise DataError(f"no column {name!r}; there are {', '.join(map(repr, columns[:8]))}")
-    left_out = (*ignore, *([valid] if valid is not None else []))
-    options = Options(left_out, missing)
-    job = _Job(
-        as_mapping(params), columns, label, qid, weight, start_scores, position, further or None, valid, options,
-        timeout, more,
+    job = FrameJob(
+        as_mapping(params), tuple(frame.columns), label, qid, weight, start_scores, position, as_names(more_labels),
+        Options((*ignore, *([valid] if valid is not None else [])), missing), timeout, more,
     )  # fmt: skip
+    job.check_columns()
 
     def task(batches: Iterator[Any]) -> Iterator[Any]:
         import pandas as pd
         from pyspark import BarrierTaskContext
 
-        result = _pickled(*_rank(job, BarrierTaskContext.get(), batches))
+        result = _pickled(*_rank(job, valid, BarrierTaskContext.get(), batches))
         yield pd.DataFrame({"result": [result]})
 
     rows = frame.mapInPandas(task, "result binary", barrier=True).collect()
-    return _model_of([pickle.loads(row.result) for row in rows])
+    return model_of([pickle.loads(row.result) for row in rows])
 
 
 __all__ = ["train"]

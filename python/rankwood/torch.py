@@ -1,4 +1,4 @@
-"""Workers in processes of torchrun, Kubernetes, Ray or other launchers, with torch.distributed.
+"""Workers in processes of torchrun, and of programs that use torch.distributed; other launchers use rankwood.zmq.
 
 PyTorch's gloo carries the bytes of the host. GPUs exchange theirs by NCCL, which the library loads itself.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwood._core import ParameterError, ParameterTypeError, WorkerError, lib, package, whole
+from rankwood._core import ParameterError, WorkerError, package
 from rankwood._workers import Bytes, Carrier, Numbers, Workers
 from rankwood._workers import workers as _join
 
@@ -164,7 +164,7 @@ def _meeting_point(group: Any, timeout: float) -> tuple[Any, int, int]:
     except (ValueError, RuntimeError) as error:
         raise WorkerError(
             f"this process has no launcher, or its workers did not connect: {_first_line(error)}\n"
-            "hint: torchrun sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; or pass rank=, n_ranks= and address="
+            "hint: torchrun sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; rankwood.zmq needs no torchrun"
         ) from error
 
 
@@ -174,53 +174,17 @@ def _numbered(store: Any, who: str) -> Any:
     return _dist.PrefixStore(f"rankwood {who} {_meetings[who]}", store)
 
 
-def _store_at(rank: Any, n_ranks: Any, address: Any, timeout: float) -> tuple[Any, int, int]:
-    if rank is None or n_ranks is None or address is None:
-        raise ParameterError("expected rank, n_ranks and address together")
-    n_ranks = whole(n_ranks, "n_ranks", 1, lib.RW_MAX_WORKERS)
-    if not isinstance(address, str):
-        raise ParameterTypeError(f"address is {address!r}; expected 'HOST:PORT'")
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdigit():
-        raise ParameterError(f"address is {address!r}; expected 'HOST:PORT'")
-    rank = whole(rank, "rank", 0, n_ranks - 1)
-    where = f"{address} {rank} {n_ranks}"
-    if where not in _stores:
-        _stores.clear()
-        try:
-            _stores[where] = _dist.TCPStore(
-                host.strip("[]"), int(port), n_ranks, rank == 0, timedelta(seconds=timeout), wait_for_workers=False
-            )
-        except RuntimeError as error:
-            raise WorkerError(f"worker {rank} of {n_ranks} cannot reach {address}: {_first_line(error)}") from error
-    return _numbered(_stores[where], address), rank, n_ranks
-
-
-def workers(
-    group: Any = None,
-    *,
-    rank: int | None = None,
-    n_ranks: int | None = None,
-    address: str | None = None,
-    timeout: float = 600,
-) -> AbstractContextManager[Workers]:
+def workers(group: Any = None, *, timeout: float = 600) -> AbstractContextManager[Workers]:
     """Make this process one of several workers, within a ``with`` block; see :func:`rankwood.workers`.
 
-    Start the script with a launcher, such as ``torchrun --nproc-per-node 4 train.py``. The workers use separate gloo
-    connections, whatever the backend of other process groups is.
+    Start the script with ``torchrun --nproc-per-node 4 train.py``. The workers use separate gloo connections, whatever
+    the backend of other process groups is. Processes without torch use :func:`rankwood.zmq.workers`.
 
     Parameters
     ----------
     group : torch.distributed.ProcessGroup or None, default None
         Process group of the workers. The default is all processes of torch.distributed or, before its initialisation,
         of the launcher (RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT).
-    rank : int or None, default None
-        This worker's number, from 0. ``rank``, ``n_ranks`` and ``address`` replace ``group`` in processes without a
-        launcher.
-    n_ranks : int or None, default None
-        Number of workers.
-    address : str or None, default None
-        ``"HOST:PORT"`` at which worker 0 listens.
     timeout : float, default 600
         Seconds that a worker waits for the others, at the start and in each exchange.
 
@@ -234,7 +198,7 @@ def workers(
     WorkerError
         Another worker failed or cannot be reached; the message names it and, if known, the cause.
     ParameterError
-        The group or address is invalid, or this thread is already a worker.
+        The group is invalid, or this thread is already a worker.
 
     Examples
     --------
@@ -243,12 +207,7 @@ def workers(
     ...     if here.rank == 0:
     ...         model.save("model.txt")
     """
-    if rank is None and n_ranks is None and address is None:
-        store, mine, size = _meeting_point(group, timeout)
-    elif group is not None:
-        raise ParameterError("group and address are both given; expected one of them")
-    else:
-        store, mine, size = _store_at(rank, n_ranks, address, timeout)
+    store, mine, size = _meeting_point(group, timeout)
     try:
         return _join(_Gloo(store, mine, size, timeout))
     except WorkerError:  # a worker that retries may be a new process, whose counts start at 0

@@ -12,7 +12,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
 mkdir -p "$1" && folder=$(cd "$1" && pwd) || exit 2
 cd "$root" || exit 2
 # No torch, pyspark or ray: they are gigabytes, and take minutes. Their tests skip, and the logic is tested by threads.
-tools="ruff mypy pytest pandas scipy scikit-learn skops matplotlib pyarrow polars mpi4py dask[array,dataframe] distributed"
+tools="ruff mypy pytest pandas scipy scikit-learn skops matplotlib pyarrow polars mpi4py dask[array,dataframe] distributed pyzmq"
 # LightGBM and XGBoost are compared with, too; catboost and shap are large, and tests/peers has them.
 for_examples="lightgbm xgboost-cpu optuna mlflow-skinny onnx onnxruntime jupytext nbclient ipykernel"
 

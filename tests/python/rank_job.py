@@ -20,6 +20,7 @@ import numpy as np
 import rankwood
 from conftest import Made, make
 
+TOKEN = "a secret of tests"
 PARAMS: dict[str, Any] = {"rounds": 12, "leaves": 7, "min_docs": 2, "l2": 5, "threads": 1, "early_stop": 4}
 JOBS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -58,8 +59,9 @@ def ranks(how: str, rest: list[str]) -> Any:
         carriers.append(carrier)
         return rankwood.workers(carrier)
 
-    if how in ("mpi4py", "address", "torchrun"):
-        (rankwood.mpi if how == "mpi4py" else rankwood.torch)._join = noted
+    if how != "own":
+        module = {"mpi4py": "mpi", "torchrun": "torch"}.get(how, "zmq")
+        getattr(rankwood, module)._join = noted
     if how == "own":
         return rankwood.workers("mpi")
     if how == "mpi4py":
@@ -67,7 +69,7 @@ def ranks(how: str, rest: list[str]) -> Any:
     if how == "torchrun":
         return rankwood.torch.workers(timeout=60)
     address, rank, n_ranks = rest
-    return rankwood.torch.workers(rank=int(rank), n_ranks=int(n_ranks), address=address, timeout=60)
+    return rankwood.zmq.workers(int(rank), int(n_ranks), address, token=TOKEN, timeout=60)
 
 
 def train(name: str, here: rankwood.Ranks) -> str:
@@ -81,7 +83,7 @@ def carries(here: rankwood.Ranks) -> str:
     carrier, (rank, n_ranks) = carriers[-1], here
     if carrier.name == "mpi4py":
         rankwood.mpi._PART = 24  # messages in parts
-    for n in (1, 7, 1000):
+    for n in (1, 7, 1000, 150_000):
         for dtype in (np.uint32, np.uint64):
             most = np.iinfo(dtype).max
             random = np.random.default_rng(n)

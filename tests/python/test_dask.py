@@ -14,15 +14,13 @@ import pytest
 
 import rankwood
 from conftest import Made
-from ranks_in_threads import Group, InThreads
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-from rankwood import _cluster  # noqa: E402 (after an optional import)
-from rankwood import dask as ours  # noqa: E402
+from rankwood import dask as ours  # noqa: E402 (after an optional import)
 
 PARAMS: dict[str, Any] = {"rounds": 10, "leaves": 7, "min_docs": 2, "l2": 5, "early_stop": 4}
 MORE = {"plain": {}, "newton": {"split": "newton"}, "sampled": {"sample_queries": 0.6, "sample_features": 0.7}}
@@ -43,18 +41,29 @@ def client() -> Iterator[Any]:
         yield client
 
 
-@pytest.fixture
-def in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    groups: dict[str, Group] = {}
+def test_persisted_partitions_stay(client: Any, made: Made) -> None:
+    """Ranges of partitions go to the Dask workers that have them, whatever the order of the workers' names."""
+    one, two, three = sorted(client.nthreads())
+    data = da.from_array(made.X, chunks=(200, 6)).persist()
+    table = dd.from_pandas(frame(made), npartitions=data.numblocks[0], sort=False).persist()
+    distributed.wait([data, table])
 
-    def ranks(self: Any) -> Any:
-        group = groups.setdefault(self.address, Group(self.n_ranks))
-        return rankwood.workers(InThreads(group, self.rank))
+    class Cluster:  # Dask moves what is small
+        def nthreads(self) -> dict[str, int]:
+            return {worker: 1 for worker in (two, one, three)}
 
-    monkeypatch.setattr(_cluster.Meeting, "workers", ranks)
+        def who_has(self, futures: list[Any]) -> dict[Any, tuple[str, ...]]:
+            return {future.key: has[future.key[1]] for future in futures}
+
+    assert data.numblocks == (3, 1)
+    for order in ([one, two, three], [three, one, two], [three, two, one]):
+        has = [(worker,) for worker in order]
+        assert ours._nearest(Cluster(), data, 3) == ours._nearest(Cluster(), table, 3) == order
+    has = [(two,), (two, three), (two,)]
+    assert ours._nearest(Cluster(), data, 3) == [two, three, one]
+    assert ours._nearest(Cluster(), da.ones((8, 2), chunks=(1, 2)), 8) == [one, two, three]
 
 
-@pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize("more", MORE)
 @pytest.mark.parametrize("n_partitions", [7, 2, 1, 40])
 def test_frame(more: str, n_partitions: int, client: Any, made: Made, other: Made) -> None:
@@ -74,7 +83,6 @@ def test_frame(more: str, n_partitions: int, client: Any, made: Made, other: Mad
     assert model.evals_result == alone.evals_result and model.feature_names == list("abcdef")
 
 
-@pytest.mark.usefixtures("in_threads")
 def test_arrays_and_weights(client: Any, made: Made) -> None:
     weight = np.where(made.qid % 3 == 0, 2.0, 0.5)
     start = np.random.default_rng(4).normal(size=len(made.y))
@@ -87,7 +95,6 @@ def test_arrays_and_weights(client: Any, made: Made) -> None:
     assert model.to_bytes() == alone.to_bytes()
 
 
-@pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize("n_partitions", [7, 1])
 def test_clicks_and_several_labels(n_partitions: int, client: Any, made: Made) -> None:
     table = frame(made).assign(shown=np.arange(len(made.y)) % 9, buy=np.arange(len(made.y)) % 3)
@@ -107,7 +114,6 @@ def test_clicks_and_several_labels(n_partitions: int, client: Any, made: Made) -
             assert model.position_bias.bias.tolist() == alone.position_bias.bias.tolist()
 
 
-@pytest.mark.usefixtures("in_threads")
 def test_ranker_with_clicks_and_several_labels(client: Any, made: Made) -> None:
     shown, both = np.arange(len(made.y)) % 9, np.column_stack([made.y, made.y % 2])
     X, y, qid, position = (da.from_array(one, chunks=150) for one in (made.X, made.y, made.qid, shown))
@@ -121,7 +127,6 @@ def test_ranker_with_clicks_and_several_labels(client: Any, made: Made) -> None:
     assert ranker.model_.to_bytes() == alone.model_.to_bytes()
 
 
-@pytest.mark.usefixtures("in_threads")
 def test_pairs(client: Any, made: Made) -> None:
     """By their numbers in the whole data, of whichever rank the query is in the end."""
     begin = np.concatenate([[0], np.cumsum(made.group)])
@@ -145,7 +150,6 @@ def test_pairs(client: Any, made: Made) -> None:
             ours.train(params, ours.Dataset(X, y, qid, pairs=bad), client=client)
 
 
-@pytest.mark.usefixtures("in_threads")
 def test_query_across_all_ranks(client: Any, made: Made) -> None:
     """One that is all that the second rank has."""
     qid = np.where((made.qid >= 15) & (made.qid < 40), 15, made.qid)
@@ -157,7 +161,6 @@ def test_query_across_all_ranks(client: Any, made: Made) -> None:
     assert ours.train(PARAMS | {"early_stop": 0}, data, client=client).to_bytes() == alone.to_bytes()
 
 
-@pytest.mark.usefixtures("in_threads")
 def test_query_that_comes_back(client: Any, made: Made) -> None:
     qid = made.qid.copy()
     qid[-5:] = qid[0]
@@ -167,7 +170,6 @@ def test_query_that_comes_back(client: Any, made: Made) -> None:
     assert raised.value.__notes__[0].startswith("on worker 2 of 3, the Dask worker inproc://")
 
 
-@pytest.mark.usefixtures("in_threads")
 def test_ranker(client: Any, made: Made, other: Made) -> None:
     given = {"rounds": 10, "leaves": 7, "min_docs": 2, "l2": 5, "early_stop": 4}
     table, valid = frame(made), frame(other)
@@ -193,7 +195,6 @@ def test_ranker(client: Any, made: Made, other: Made) -> None:
     assert np.array_equal(blocks.compute(), values.model_.predict(made.X))
 
 
-@pytest.mark.usefixtures("in_threads")
 def test_column_qid(client: Any, made: Made, other: Made) -> None:
     """It holds the query ids if none are given, and is no feature."""
     given = {"rounds": 10, "leaves": 7, "min_docs": 2, "l2": 5, "early_stop": 4}
@@ -209,7 +210,6 @@ def test_column_qid(client: Any, made: Made, other: Made) -> None:
         ours.Ranker(**given).fit(parts, y, qid=parts["qid"], client=client)
 
 
-@pytest.mark.usefixtures("in_threads")
 def test_words(client: Any, made: Made) -> None:
     X, y, qid = (da.from_array(one, chunks=200) for one in (made.X, made.y, made.qid))
     cases: list[tuple[Any, type[Exception], str]] = [
@@ -249,8 +249,7 @@ def dies(done: rankwood.Round) -> None:
 
 
 def test_processes(made: Made, other: Made, tmp_path: Path) -> None:
-    """Workers that are processes, and bytes that go by torch.distributed; one dies, and training is resumed."""
-    pytest.importorskip("torch", reason="torch is not installed")
+    """Workers that are processes, and bytes that go by pyzmq; one dies, and training is resumed."""
     alone = rankwood.train(PARAMS, rankwood.Dataset(frame(made), **COLUMNS),
                            valid=rankwood.Dataset(frame(other), **COLUMNS))  # fmt: skip
     data, valid = (

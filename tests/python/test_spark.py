@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 import sys
@@ -19,7 +18,6 @@ import pytest
 
 import rankwood
 from conftest import Made
-from ranks_in_threads import Group, InThreads
 from rankwood import _cluster, spark
 
 PARAMS: dict[str, Any] = {"rounds": 10, "leaves": 7, "min_docs": 2, "l2": 5, "early_stop": 4}
@@ -59,7 +57,6 @@ class Tasks:
         self.n = n
         self.barrier = threading.Barrier(n)
         self.messages = [""] * n
-        self.group = Group(n)
 
 
 class Context:
@@ -83,15 +80,11 @@ class Context:
         return self.tasks.messages
 
 
-def run(job: Any, parts: list[list[pd.DataFrame]], monkeypatch: pytest.MonkeyPatch) -> Any:
+def run(job: Any, parts: list[list[pd.DataFrame]]) -> Any:
     tasks = Tasks(len(parts))
     out: list[Any] = [None] * len(parts)
-    monkeypatch.setattr(
-        _cluster.Meeting, "workers", lambda self: rankwood.workers(InThreads(tasks.group, self.rank))
-    )
-
     def one(rank: int) -> None:
-        out[rank] = spark._rank(job, Context(tasks, rank), parts[rank])
+        out[rank] = spark._rank(job, "is_valid", Context(tasks, rank), parts[rank])
 
     threads = [threading.Thread(target=one, args=(rank,)) for rank in range(len(parts))]
     for thread in threads:
@@ -99,25 +92,24 @@ def run(job: Any, parts: list[list[pd.DataFrame]], monkeypatch: pytest.MonkeyPat
     for thread in threads:
         thread.join()
     assert tasks.messages[0].startswith("localhost:") and set(tasks.messages[1:]) <= {""}
-    return spark._model_of(out)
+    return _cluster.model_of(out)
 
 
 def job(table: pd.DataFrame, **more: Any) -> Any:
-    given: dict[str, Any] = {"params": PARAMS, "valid": "is_valid", **more}
-    return spark._Job(
-        given["params"], tuple(table.columns), "label", given.get("qid", "query"), None,
-        given.get("start_scores"), given.get("position"), given.get("more_labels"), given["valid"],
-        _cluster.Options(("part", "is_valid")), 60, {},
+    given: dict[str, Any] = {"params": PARAMS, "ignore": ("part", "is_valid"), **more}
+    return _cluster.FrameJob(
+        given["params"], tuple(table.columns), "label", "query", None, given.get("start_scores"), given.get("position"),
+        tuple(given.get("more_labels") or ()), _cluster.Options(given["ignore"]), 60, {},
     )  # fmt: skip
 
 
-def test_tasks(table: pd.DataFrame, alone: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks(table: pd.DataFrame, alone: bytes) -> None:
     """Batches of any size, borders within queries, a task without documents."""
     parts = [[table[:10], table[10:333]], [table[333:500]], [], [table[500:]]]
-    assert run(job(table), parts, monkeypatch).to_bytes() == alone
+    assert run(job(table), parts).to_bytes() == alone
 
 
-def test_tasks_start(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_start(table: pd.DataFrame) -> None:
     """Start scores are a column of both sets."""
     table = table.assign(before=np.random.default_rng(4).normal(size=len(table)))
     is_valid = table["is_valid"]
@@ -127,12 +119,12 @@ def test_tasks_start(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> No
     )
     expected = rankwood.train(PARAMS, train_set, valid=valid)
     parts = [[table[:10], table[10:333]], [table[333:500]], [], [table[500:]]]
-    model = run(job(table, start_scores="before"), parts, monkeypatch)
+    model = run(job(table, start_scores="before"), parts)
     assert model.to_bytes() == expected.to_bytes()
     assert model.evals_result == expected.evals_result
 
 
-def test_tasks_on_clicks_and_several_labels(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_on_clicks_and_several_labels(table: pd.DataFrame) -> None:
     table = table.assign(shown=np.arange(len(table)) % 9, buy=np.arange(len(table)) % 3)
     is_valid = table["is_valid"]
     parts = [[table[:10], table[10:333]], [table[333:500]], [], [table[500:]]]
@@ -149,8 +141,8 @@ def test_tasks_on_clicks_and_several_labels(table: pd.DataFrame, monkeypatch: py
             for rows in (~is_valid, is_valid)
         ]  # fmt: skip
         expected = rankwood.train(PARAMS | more, sets[0], valid=sets[1])
-        one = dataclasses.replace(job(table, params=PARAMS | more, **given), options=_cluster.Options(left_out))
-        assert run(one, parts, monkeypatch).to_bytes() == expected.to_bytes()
+        one = job(table, params=PARAMS | more, ignore=left_out, **given)
+        assert run(one, parts).to_bytes() == expected.to_bytes()
 
 
 def test_pairs_are_refused(table: pd.DataFrame) -> None:
@@ -158,13 +150,13 @@ def test_pairs_are_refused(table: pd.DataFrame) -> None:
         spark.train(PARAMS, table, label="label", qid="query", pairs=[[0, 1]])
 
 
-def test_tasks_that_fail(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_that_fail(table: pd.DataFrame) -> None:
     bad = table.assign(label=np.where(table.index == 600, -1, table["label"]))
     with pytest.raises(rankwood.DataError, match=r"label of document .* is -1; expected") as raised:
-        run(job(table), [[bad[:300]], [bad[300:]]], monkeypatch)
+        run(job(table), [[bad[:300]], [bad[300:]]])
     assert raised.value.__notes__ == ["on worker 1 of 2"]
     with pytest.raises(rankwood.ParameterError, match="leavess"):
-        run(job(table, params={"leavess": 7}), [[table[:300]], [table[300:]]], monkeypatch)
+        run(job(table, params={"leavess": 7}), [[table[:300]], [table[300:]]])
 
 
 # ---- Spark ----
@@ -172,7 +164,7 @@ def test_tasks_that_fail(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[Any]:
-    for package in ("pyspark", "torch"):
+    for package in ("pyspark", "zmq"):
         if find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
     if shutil.which("java") is None:
