@@ -78,13 +78,16 @@ def mean_hessian(params: Mapping[str, Any], data: Dataset, init: Model | None = 
 
     It is infinite if no split is possible. It trains one tree of two leaves and reads the sum from LightGBM's format.
     """
-    of_loss = "objective sigma norm truncation pairs delta label_gain debias bins threads device"
+    of_loss = "objective sigma norm truncation pairs delta label_gain debias bins absent threads device"
     given = {name: params[name] for name in of_loss.split() if name in params}
     given.update(rounds=1, rate=0.1, leaves=2, min_docs=1, split="newton", l2=0, sample_features=1, gain_noise=0)
     try:
-        text = exported(train(given, data, init=init, strict=None), "lightgbm").decode()
+        model = train(given, data, init=init, strict=None)
     except DataError:  # no split is possible, so that no sum matters
         return math.inf
+    if model.n_trees == (init.n_trees if init is not None else 0):  # with no_trees_allowed
+        return math.inf
+    text = exported(model, "lightgbm").decode()
     sums = [re.findall(rf"^internal_{what}=(\S+)", text, re.MULTILINE)[-1] for what in ("weight", "count")]
     return float(sums[0]) / float(sums[1])
 
