@@ -402,6 +402,30 @@ int rw_load_weighted(struct rw_cli *cli, const struct rw_list *files);
 int rw_load_model_and_data(struct rw_cli *cli, const struct rw_list *files);
 /* Reads cli->binned from the operands. Its documents, with side columns, become cli->dataset. */
 int rw_train_read(struct rw_cli *cli);
+/* ---- the file of 'train --log' (train_log.c) ----
+ *
+ * Without rw_train_log_open, these functions do nothing. */
+/* Opens the log. resumes: 1 keeps its content until rw_train_log_begin; 0 empties it. Returns 0, or
+ * the exit code after an error message. */
+int rw_train_log_open(const char *path, int resumes);
+int rw_train_log_is_open(void);
+/* Starts the log of a training that resumes after `round`. Removes lines written after the
+ * checkpoint, whose note this is. Starts from an empty file if the note is not about a log, or is
+ * about a longer log. */
+void rw_train_log_begin(const char *note, int round);
+/* Makes later lines count, those before are dropped. Returns the round after which the training
+ * resumes; 0: it does not resume. */
+int rw_train_log_start(void);
+/* Writes a line and flushes it, so that other programs can follow the log. Takes the record. */
+void rw_train_log_write(json_t *record);
+/* Returns the size of the log, as "log 1234", for a checkpoint; "" if the log is not a regular
+ * file. Valid until the next call. */
+const char *rw_train_log_note(void);
+/* Closes the log. run_failed: 1 if neither a model, a partial model nor a checkpoint was written.
+ * The log is then removed, unless --resume found a checkpoint to continue from. Returns 0, or the
+ * exit code after an error message if the log of a run that did not fail could not be written. */
+int rw_train_log_close(int run_failed);
+
 /* Reads the side columns that the parameters name into cli->dataset. */
 int rw_load_side_columns(struct rw_cli *cli);
 /* Ends the stage of reading these files. */

@@ -1,16 +1,14 @@
 /* `rankwood train`: options, the --log file, progress and messages, workers, checkpoints, and the
  * writing of the model. The library trains: rw_train_on, or rw_refit with --refit. Of several
  * workers, worker 0 leads: it alone prints, and writes the log and the model. */
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 
 static const char *output, *log_path, *init_path, *refit_path, *checkpoint_path, *checkpoint_every,
-    *resume_path;
+    *resume_path, *effort;
 static struct rw_record own, *manifest = &own; /* `manifest` may be that of 'verify' */
 static struct rw_list valid_files;
 /* Side columns of validation sets: --valid-weights and so on, with a file per set. */
@@ -71,6 +69,10 @@ static const struct rw_option options[] = {
      "change; for GPUs, mpirun and srun see docs/how-to/several-gpus.md",
      RW_OPTION_NUMBER, .value = &n_workers, .range = {1, RW_WORKERS_MOST_THREADS},
      .former = "ranks"},
+    {"effort", "fast|default|best",
+     "search for parameters before training, as 'tune' does: with 10 (fast), 37 (default) or 100 "
+     "(best) trials, on --valid or in 5 folds [default: no search]",
+     RW_OPTION_TEXT, .value = &effort, .idle_with = " plan print-config "},
     {"plan", NULL,
      "print the expected time per tree, or per round of --bags, and memory (see --format), then "
      "exit",
@@ -90,102 +92,6 @@ static const struct rw_option options[] = {
  * again. Values that depend on the machine are in "timing" and "params" only, so the other lines
  * can be compared between machines.
  */
-
-/* The state of the log. Every function below does nothing if the log is not open. */
-static struct {
-    FILE *file;
-    /* resumes: 1 if the log may continue that of an earlier process. is_waiting: 1 while lines
-     * are dropped, until log_begin or on_start. */
-    int resumes, is_waiting;
-    int resumed_round; /* 0: the log began with this training */
-    int error;         /* errno of the first failed write, or 0 */
-} train_log;
-
-/* Locks the log, so that a second training cannot write it too. The system releases the lock when
- * the process ends, however it ends. Returns 0, also if the file system lacks locks, or the exit
- * code after an error message. */
-static int lock(void)
-{
-    if (flock(fileno(train_log.file), LOCK_EX | LOCK_NB) == 0)
-        return 0;
-    if (errno != EWOULDBLOCK) {
-        rw_msg_line("cannot lock '%s': its file system does not support locks", log_path);
-        return 0;
-    }
-    fclose(train_log.file); /* the file of the other training is left as it is */
-    train_log.file = NULL;
-    rw_msg_error("another training is still writing the log '%s'", log_path);
-    rw_msg_hint("wait for that training, end it, or pass a different '--log'");
-    return RW_EXIT_FAILURE;
-}
-
-/* Opens the log. resumes: 1 keeps its content until log_begin; 0 empties it. Returns 0, or the exit
- * code after an error message. */
-static int log_open(int resumes)
-{
-    struct stat about;
-    train_log.resumes = train_log.is_waiting = resumes;
-    if (strcmp(log_path, "-") == 0) {
-        train_log.file = stdout;
-        return 0;
-    }
-    /* The content is kept until the file is locked. */
-    const int is_pipe = stat(log_path, &about) == 0 && !S_ISREG(about.st_mode);
-    const int fd = open(log_path, (is_pipe ? O_WRONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0666);
-    train_log.file = fd < 0 ? NULL : fdopen(fd, is_pipe ? "w" : "r+");
-    if (train_log.file && is_pipe)
-        return 0;
-    if (train_log.file)
-        RW_STEP(lock());
-    return train_log.file && (resumes || ftruncate(fd, 0) == 0)
-               ? 0
-               : rw_msg_errno(errno, "cannot write '%s'", log_path);
-}
-
-/* Returns 1 if the log is a regular file, which can be truncated. *about: receives its status. */
-static int is_regular(struct stat *about)
-{
-    return train_log.file && train_log.file != stdout &&
-           fstat(fileno(train_log.file), about) == 0 && S_ISREG(about->st_mode);
-}
-
-/* Starts the log of a training that resumes after `round`. Removes lines written after the
- * checkpoint. Starts from an empty file if the checkpoint's note is not about a log, or is about a
- * longer log. */
-static void log_begin(const char *note, int round)
-{
-    struct stat about = {.st_mode = S_IFREG};
-    long long bytes = 0;
-    train_log.resumed_round = round;
-    train_log.is_waiting = 0;
-    if (!is_regular(&about)) {
-        if (S_ISREG(about.st_mode) && train_log.file && train_log.file != stdout)
-            train_log.error = errno; /* fstat failed */
-        return;
-    }
-    if (sscanf(note, "log %lld", &bytes) != 1 || bytes < 0 || bytes > about.st_size) {
-        rw_msg_warning(
-            "'%s' is not the log of the resumed training; the new log begins with round %d",
-            log_path, round + 1);
-        bytes = 0;
-    }
-    if (ftruncate(fileno(train_log.file), (off_t)bytes) != 0 ||
-        fseeko(train_log.file, (off_t)bytes, SEEK_SET) != 0)
-        train_log.error = errno;
-}
-
-/* Writes a line and flushes it, so that other programs can follow the log. */
-static void write_line(json_t *record)
-{
-    if (train_log.file && !train_log.is_waiting) {
-        errno = 0;
-        json_dumpf(record, train_log.file, JSON_COMPACT);
-        fputc('\n', train_log.file);
-        if ((fflush(train_log.file) != 0 || ferror(train_log.file)) && !train_log.error)
-            train_log.error = errno ? errno : EIO;
-    }
-    json_decref(record);
-}
 
 static json_t *texts(const struct rw_list *list)
 {
@@ -222,25 +128,6 @@ static void add_reals(json_t *record, const char *key, const double *values, int
         json_array_append_new(array, json_real(values[i]));
     if (values)
         json_object_set_new(record, key, array);
-}
-
-/* Closes the log. run_failed: 1 if neither a model, a partial model nor a checkpoint was written.
- * The log is then removed, unless --resume found a checkpoint to continue from. Returns 0, or the
- * exit code after an error message if the log of a run that did not fail could not be written. */
-static int log_close(int run_failed)
-{
-    struct stat about;
-    const int regular = is_regular(&about);
-    if (!train_log.file)
-        return 0;
-    if (train_log.file != stdout && fclose(train_log.file) != 0 && !train_log.error)
-        train_log.error = errno;
-    train_log.file = NULL;
-    if (run_failed && regular && !train_log.resumes)
-        unlink(log_path);
-    if (!train_log.error || run_failed)
-        return 0;
-    return rw_msg_errno(train_log.error, "cannot write '%s'", log_path);
 }
 
 /* ---- messages ---- */
@@ -322,7 +209,8 @@ static struct {
     int rounds_run;
     int is_kept;  /* the model, a partial model or a checkpoint is written, so the log is kept */
     int by_folds; /* 1: --early-stop-rule folds chooses the number of rounds */
-    struct rw_tuned *chosen; /* its choice, or NULL */
+    int n_trials; /* of the search of --effort; 0: no search */
+    struct rw_tuned *chosen; /* the choice of one of these two, or NULL */
     int disk_full;           /* the error status if disk space for one more tree is lacking, or 0 */
     uint64_t size[2];        /* documents and queries of the training set, on all workers */
 } job;
@@ -382,7 +270,7 @@ static int on_round(void *user, const struct rw_round *round)
 {
     const double gb = (double)round->far_hist_bytes / 1e9;
     char line[2048], key[128], set[32];
-    json_t *values = train_log.file ? json_object() : NULL;
+    json_t *values = rw_train_log_is_open() ? json_object() : NULL;
     int at = snprintf(line, sizeof(line), "round %d/%d  %.3f s", round->round, round->n_rounds,
                       round->ms / 1e3);
     job.rounds_run = round->round;
@@ -409,32 +297,27 @@ static int on_round(void *user, const struct rw_round *round)
     if (rw_msg_is_verbose() && round->bytes_sent)
         rw_msg_line("  %.2f MB sent to other workers", (double)round->bytes_sent / 1e6);
     if (values) {
-        write_line(rw_result_row("record:s round:i leaves:i best_round:i values:o", "metrics",
-                                 round->round, round->n_leaves, round->best_round, values));
-        write_line(rw_result_row("record:s round:i ms:n lambdas:n histograms:n splits:n "
-                                 "partition:n scores:n metrics:n",
-                                 "timing", round->round, round->ms, round->ms_lambdas,
-                                 round->ms_histograms, round->ms_splits, round->ms_partition,
-                                 round->ms_scores, round->ms_metrics));
+        rw_train_log_write(rw_result_row("record:s round:i leaves:i best_round:i values:o",
+                                         "metrics", round->round, round->n_leaves,
+                                         round->best_round, values));
+        rw_train_log_write(rw_result_row("record:s round:i ms:n lambdas:n histograms:n splits:n "
+                                         "partition:n scores:n metrics:n",
+                                         "timing", round->round, round->ms, round->ms_lambdas,
+                                         round->ms_histograms, round->ms_splits,
+                                         round->ms_partition, round->ms_scores, round->ms_metrics));
     }
     reserve(user, round);
     rw_progress_show(round->round, round->n_rounds, round->n_docs);
     return 0;
 }
 
-/* Returns the size of the log, as "log 1234", to be stored in the checkpoint; "" if the log is not
- * a regular file. The library calls it for each checkpoint. From the first one on, the log is kept
- * even if training fails, since a resumed training continues it. */
+/* The library calls it for each checkpoint. From the first one on, the log is kept even if training
+ * fails, since a resumed training continues it. */
 static const char *note(void *user)
 {
-    static char text[32];
-    struct stat about;
     (void)user;
     job.is_kept = 1;
-    text[0] = 0;
-    if (is_regular(&about))
-        snprintf(text, sizeof(text), "log %lld", (long long)ftello(train_log.file));
-    return text;
+    return rw_train_log_note();
 }
 
 static void on_resume(void *user, const struct rw_resumed *resumed)
@@ -442,7 +325,7 @@ static void on_resume(void *user, const struct rw_resumed *resumed)
     (void)user;
     job.rounds_run = resumed->round;
     rw_msg_line("resume: round %d of '%s'", resumed->round, resumed->path);
-    log_begin(resumed->note, resumed->round);
+    rw_train_log_begin(resumed->note, resumed->round);
 }
 
 /* used: the parameters in use; cli->params: as given, with `auto` unresolved. */
@@ -450,24 +333,25 @@ static void on_start(void *user, struct rw_params *used)
 {
     const struct rw_cli *cli = user;
     rw_record_begin(cli, manifest, used);
-    if (!train_log.file)
+    if (!rw_train_log_is_open())
         return;
-    train_log.is_waiting = 0;
-    if (train_log.resumed_round > 0)
-        write_line(rw_result_row("record:s round:i", "resume", train_log.resumed_round));
-    write_line(rw_result_row("record:s version:s params:o given:o train:o valid:o documents:l "
-                             "queries:l features:u workers:i",
-                             "params", RW_VERSION, values_json(used), values_json(cli->params),
-                             texts(&cli->operands), texts(&valid_files), job.size[0], job.size[1],
-                             rw_load_n_features(cli), rw_workers_count(cli->ctx)));
+    const int resumed_round = rw_train_log_start();
+    if (resumed_round > 0)
+        rw_train_log_write(rw_result_row("record:s round:i", "resume", resumed_round));
+    rw_train_log_write(
+        rw_result_row("record:s version:s params:o given:o train:o valid:o documents:l "
+                      "queries:l features:u workers:i",
+                      "params", RW_VERSION, values_json(used), values_json(cli->params),
+                      texts(&cli->operands), texts(&valid_files), job.size[0], job.size[1],
+                      rw_load_n_features(cli), rw_workers_count(cli->ctx)));
 }
 
 static void on_stage(void *user, const char *stage, double ms, size_t peak_bytes)
 {
     (void)user;
     rw_load_stage(stage, ms, peak_bytes);
-    write_line(rw_result_row("record:s stage:s ms:n peak_bytes:l", "timing", stage, ms,
-                             (uint64_t)peak_bytes));
+    rw_train_log_write(rw_result_row("record:s stage:s ms:n peak_bytes:l", "timing", stage, ms,
+                                     (uint64_t)peak_bytes));
 }
 
 /* Called after the last round of a training with --debias. */
@@ -485,7 +369,7 @@ static void on_positions(void *user, const struct rw_positions *found)
     add_reals(record, "bias", found->bias, found->n);
     add_reals(record, "propensity", found->propensity, found->n);
     add_reals(record, "unclicked", found->unclicked, found->n);
-    write_line(record);
+    rw_train_log_write(record);
 }
 
 /* ---- checks ---- */
@@ -559,6 +443,29 @@ static int check_folds(struct rw_cli *cli)
                : 0;
 }
 
+/* Checks --effort. */
+static int check_effort(struct rw_cli *cli)
+{
+    static const struct {
+        const char *name;
+        int n_trials;
+    } efforts[] = {{"fast", 10}, {"default", 37}, {"best", 100}};
+    const char *with = refit_path                                        ? "'--refit'"
+                       : init_path                                       ? "'--init'"
+                       : made_for.format                                 ? "'--for'"
+                       : checkpoint_path || resume_path                  ? "checkpoints"
+                       : n_workers > 1 || rw_workers_count(cli->ctx) > 1 ? "several workers"
+                       : valid_files.n > 1                               ? "several validation sets"
+                                                                         : NULL;
+    for (size_t i = 0; effort && i < sizeof(efforts) / sizeof(efforts[0]); i++) {
+        if (strcmp(effort, efforts[i].name) == 0)
+            job.n_trials = efforts[i].n_trials;
+    }
+    if (effort && !job.n_trials)
+        return rw_wrong(cli, "invalid effort '%s': expected fast, default or best", effort);
+    return effort && with ? rw_wrong(cli, "'--effort' cannot be used with %s", with) : 0;
+}
+
 /* Checks --split-time and --fold-by. */
 static int check_splits(struct rw_cli *cli)
 {
@@ -570,7 +477,7 @@ static int check_splits(struct rw_cli *cli)
                                                                          : NULL;
     if (rw_load_split_time && with)
         return rw_wrong(cli, "'--split-time' cannot be used with %s", with);
-    return rw_load_fold_by && !job.by_folds
+    return rw_load_fold_by && !job.by_folds && (!job.n_trials || n_valid() > 0)
                ? rw_wrong(cli, "'--fold-by' has no effect without '--early-stop-rule folds'")
                : 0;
 }
@@ -602,11 +509,12 @@ static int check(struct rw_cli *cli)
     RW_STEP(take_all_gpus(cli));
     RW_STEP(check_side_files(cli));
     RW_STEP(check_folds(cli));
+    RW_STEP(check_effort(cli));
     RW_STEP(check_splits(cli));
     if (refit_path) /* the model's parameters are not known yet */
         return 0;
     return rw_params_check(cli->ctx, cli->params,
-                           n_valid() > 0 ? RW_PARAMS_TRAIN : RW_PARAMS_TRAIN_ALONE);
+                           n_valid() > 0 || job.n_trials ? RW_PARAMS_TRAIN : RW_PARAMS_TRAIN_ALONE);
 }
 
 /* ---- data ---- */
@@ -645,10 +553,11 @@ static int read_sets(struct rw_cli *cli)
         RW_STEP(rw_workers_sync(cli, rw_model_read(cli->ctx, model, &cli->init)));
     if (refit_path)
         RW_STEP(rw_refit_params(cli->ctx, cli->params, cli->init));
-    RW_STEP(refit_path           ? rw_load_weighted(cli, &cli->operands)
-            : rw_load_split_time ? read_split(cli)
-                                 : rw_train_read(cli));
-    /* with an initial model, validation sets are read as values, since it cannot score codes */
+    RW_STEP(rw_load_split_time           ? read_split(cli)
+            : refit_path || job.n_trials ? rw_load_weighted(cli, &cli->operands)
+                                         : rw_train_read(cli));
+    /* With an initial model, validation sets are read as values, since it cannot score codes. A
+     * search needs the values of both sets. */
     const int by_codes = !plan_only && cli->binned && !cli->init;
     for (int i = 0; i < valid_files.n; i++) {
         const struct rw_list files = rw_list_of(valid_files.text[i]);
@@ -659,7 +568,7 @@ static int read_sets(struct rw_cli *cli)
                                                     side_file(k, i)));
         }
     }
-    return 0;
+    return job.n_trials ? rw_load_check_columns(cli) : 0;
 }
 
 static int read_data(struct rw_cli *cli)
@@ -698,23 +607,66 @@ static struct rw_training training_of(const struct rw_cli *cli)
                                 .n_valid = n_valid()};
 }
 
-/* Chooses the number of rounds by cross-validation. It is trial 0 of a tuning with folds. */
-static int choose_rounds(struct rw_cli *cli)
+/* Chooses the number of rounds by cross-validation, which is trial 0 of a tuning with folds, or
+ * with --effort all parameters. */
+static int choose(struct rw_cli *cli)
 {
     enum { N_FOLDS = 5 };
-    struct rw_tune_options how = {.n_trials = 1, .n_folds = N_FOLDS, .without_model = 1};
-    RW_STEP(rw_load_groups(cli, cli->dataset, &how.groups));
+    const struct rw_dataset *valid = job.n_trials && n_valid() > 0 ? cli->valid[0] : NULL;
+    struct rw_tune_options how = {.n_trials = job.n_trials ? job.n_trials : 1,
+                                  .n_folds = valid ? 0 : N_FOLDS,
+                                  .without_model = 1};
+    if (!valid)
+        RW_STEP(rw_load_groups(cli, cli->dataset, &how.groups));
+    if (job.n_trials)
+        rw_msg_line("effort %s: %d trials%s", effort, job.n_trials,
+                    valid ? "" : rw_text(" in %d folds", N_FOLDS));
     RW_STEP(rw_interrupts_stop_calls(cli->ctx));
-    RW_STEP(rw_interrupts_end(rw_tune(cli->ctx, cli->params, cli->dataset, NULL, &how, &job.chosen),
-                              NULL));
+    RW_STEP(rw_interrupts_end(
+        rw_tune(cli->ctx, cli->params, cli->dataset, valid, &how, &job.chosen), NULL));
     RW_STEP(rw_ctx_set_poll(cli->ctx, NULL, NULL));
-    rw_load_stage_end("folds");
+    rw_load_stage_end(job.n_trials ? "tune" : "folds");
     const struct rw_tuned *chosen = job.chosen;
+    const struct rw_tune_trial *trial = &chosen->trials[chosen->chosen];
+    if (chosen->is_interrupted) {
+        rw_msg_warning("interrupted: no model was written");
+        return 128 + rw_interrupted();
+    }
     rw_msg_line("metric %s: %s", chosen->metric, chosen->conventions);
-    const int n = chosen->trials[0].rounds;
-    rw_msg_line("%d folds choose %d %s: estimated %s %s (%u queries)", N_FOLDS, n,
-                n == 1 ? "round" : "rounds", chosen->metric, rw_figure(chosen->estimate.mean_a),
-                chosen->estimate.n_queries);
+    const char *rounds = trial->rounds == 1 ? "round" : "rounds";
+    const unsigned n_queries = chosen->estimate.n_queries;
+    if (!job.n_trials) {
+        rw_msg_line("%d folds choose %d %s: estimated %s %s (%u queries)", N_FOLDS, trial->rounds,
+                    rounds, chosen->metric, rw_figure(chosen->estimate.mean_a), n_queries);
+        return 0;
+    }
+    const char *settings = "";
+    for (int k = 0; k < chosen->n_names; k++) {
+        if (chosen->chosen > 0 && *trial->values[k])
+            settings = rw_text("%s --%s %s", settings, chosen->names[k], trial->values[k]);
+    }
+    rw_msg_line("%d trials choose %s%s, %d %s: estimated %s %s, %s from the given parameters (%u "
+                "queries)",
+                chosen->n_trials, chosen->chosen > 0 ? "" : "the given parameters",
+                *settings ? settings + 1 : "", trial->rounds, rounds, chosen->metric,
+                rw_figure(chosen->estimate.mean_b), rw_figure_signed(chosen->estimate.difference),
+                n_queries);
+    return 0;
+}
+
+/* Adds the choice of a search to the parameters of the manifest, which repeats the training alone.
+ */
+static int record_choice(struct rw_cli *cli, struct rw_params *given)
+{
+    const struct rw_tuned *chosen = job.chosen;
+    static const char *const more[] = {"seed", "rounds", "early-stop"};
+    const int n_names = chosen->chosen > 0 ? chosen->n_names : 0;
+    for (int k = 0; k < n_names + 3; k++) {
+        const char *name = k < n_names ? chosen->names[k] : more[k - n_names];
+        const char *value = rw_copy(rw_params_get(chosen->params, name));
+        if (strcmp(value, rw_params_get(given, name)) != 0)
+            RW_STEP(rw_params_set(cli->ctx, given, name, value));
+    }
     return 0;
 }
 
@@ -857,7 +809,7 @@ static int begin(struct rw_cli *cli)
     const char *const from = job.checkpoints.resume;
     const int resumes = from && access(from, F_OK) == 0;
     rw_load_warn_checkpoint(&job.checkpoints);
-    return log_path ? log_open(resumes) : 0;
+    return log_path ? rw_train_log_open(log_path, resumes) : 0;
 }
 
 /* Trains in one worker, alone or as one of several. Only the leading worker prints. */
@@ -868,8 +820,10 @@ static int train(struct rw_cli *cli)
         RW_STEP(rw_params_copy(cli->ctx, cli->params, &manifest->given));
     RW_STEP(read_data(cli));
     RW_STEP(rw_workers_sync(cli, leads ? begin(cli) : 0));
-    if (job.by_folds)
-        RW_STEP(choose_rounds(cli));
+    if (job.by_folds || job.n_trials)
+        RW_STEP(choose(cli));
+    if (job.n_trials)
+        RW_STEP(record_choice(cli, manifest->given));
     rw_ctx_record_data(cli->ctx, manifest->path || manifest->expected);
     struct rw_params *params = job.chosen ? job.chosen->params : cli->params;
     struct rw_checkpoints checkpoints = job.checkpoints;
@@ -1002,7 +956,7 @@ static int run(struct rw_cli *cli)
     if (code < 0)
         code = rw_msg_failed(cli->ctx, code, "train");
     rw_out_file_abandon(&manifest->out);
-    const int log_code = log_close(!job.is_kept);
+    const int log_code = rw_train_log_close(!job.is_kept);
     return log_code ? log_code : code;
 }
 

@@ -597,7 +597,8 @@ int rw_checkpointer_take(struct rw_checkpointer *c, const struct rw_model *model
                          const struct rw_eval_sets *eval, const struct rw_objective *objective,
                          const struct rw_model *init);
 /* Computes the fingerprints of the loaded data for later writes, and for the context's record of
- * data. If a checkpoint is resumed, it also compares them with the checkpoint's. RW_ERR_DATA: they differ. All workers call it. */
+ * data. If a checkpoint is resumed, it also compares them with the checkpoint's. RW_ERR_DATA: they
+ * differ. All workers call it. */
 int rw_checkpointer_take_data(struct rw_checkpointer *c, struct rw_engine *engine,
                               const struct rw_sets *sets);
 /* Appends the checkpoint's trees that `model` lacks and adds them to all scores. It also
