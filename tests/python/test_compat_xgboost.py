@@ -7,9 +7,11 @@ this is another class.
 
 from __future__ import annotations
 
+import doctest
 import inspect
 import json
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -664,6 +666,24 @@ def test_cv_measures_whole_queries() -> None:
     np.testing.assert_allclose(table["test-ndcg@5-std"], np.std(values, axis=0))
 
 
+def test_cv_warns_once() -> None:
+    with pytest.warns(UserWarning, match="lambda: XGBoost adds 30") as seen:
+        xgb.cv({**NDCG, "lambda": 30}, dtrain, 2)
+    assert len(seen) == 1 and seen[0].filename == __file__
+
+
+def test_ctrl_c_ends_all_folds() -> None:
+    class Interrupts(xgb.callback.TrainingCallback):
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            signal.raise_signal(signal.SIGINT)
+            return False
+
+    for train in (xgb.train, xgb.cv):
+        with pytest.raises(KeyboardInterrupt):
+            train(NDCG, dtrain, 2000, callbacks=[Interrupts()])
+    assert threading.active_count() == 1
+
+
 def test_cv_changes_folds_by_a_function() -> None:
     depths: list[int] = []
 
@@ -765,6 +785,22 @@ def test_a_file(tmp_path: Path) -> None:
     data = xgb.DMatrix(f"{path}?format=libsvm")
     assert data.get_label().tolist() == y.tolist() and data.get_group().tolist() == dtrain.get_group().tolist()
     assert xgb.train(NDCG, data, 3).predict(data).tolist() == xgb.train(NDCG, dtrain, 3).predict(dtrain).tolist()
+
+
+def test_docstrings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each public class and function has examples that run."""
+    monkeypatch.chdir(tmp_path)
+    names = {"xgb": xgb, "np": np, "X": X, "y": y, "qid": qid, "dtrain": dtrain, "dvalid": dvalid}
+    parser, failed = doctest.DocTestParser(), []
+    kinds = [getattr(xgb, name) for name in xgb.__all__ if name not in ("XGBoostError", "callback")]
+    kinds += [value for name, value in vars(xgb.callback).items() if inspect.isclass(value) and name[0] != "_"]
+    kinds = [one for one in kinds if one.__module__.startswith("rankwood.compat")]
+    assert len(kinds) == 10
+    for one in kinds:
+        examples = parser.get_doctest(inspect.getdoc(one) or "", names, one.__name__, None, None)
+        assert examples.examples, one
+        failed += [one] if doctest.DocTestRunner().run(examples).failed else []
+    assert not failed
 
 
 def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -223,7 +223,7 @@ class QuantileDMatrix(DMatrix):
     Examples
     --------
     >>> xgb.QuantileDMatrix(X, y, qid=qid).num_col()
-    46
+    5
     """
 
     def __init__(

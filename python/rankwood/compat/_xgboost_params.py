@@ -83,7 +83,12 @@ class Plan:
         if not self.debias:
             self.rest.pop("lambdarank_bias_norm", None)
         self.c = 1 / pairs if self.by_mean and by_query else 1.0
-        if not self.by_mean and by_query != by_score:
+        if self.by_mean and by_score:
+            self.notes.append(
+                "lambdarank_pair_method: with mean, XGBoost divides gradients by the number of pairs. Rankwood scales "
+                "them per query, as both do with topk, unless lambdarank_score_normalization is False"
+            )
+        elif not self.by_mean and by_query != by_score:
             self.notes.append(
                 "lambdarank_normalization: Rankwood normalises by score and by query together or not at all; "
                 "this training does not"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -21,8 +22,11 @@ After = Callable[[int, dict[str, list[tuple[str, float]]]], bool]
 
 
 def _boost(booster: Booster, dtrain: DMatrix, evals: Sequence[tuple[DMatrix, str]], n_rounds: int, obj: Any,
-           metric: Any, callbacks: Sequence[Any], after: After) -> None:  # fmt: skip
-    """Adds rounds to a booster until `after`, which gets each round's number and values, returns True."""
+           metric: Any, callbacks: Sequence[Any], after: After, tell: Callable[[list[str]], Any]) -> None:  # fmt: skip
+    """Adds rounds to a booster until `after`, which gets each round's number and values, returns True.
+
+    tell: called before the first round with remarks on parameters.
+    """
     plan = Plan(booster._params, obj)
     base = plan.base_score if booster._model is None else booster._base_score
     train_set = dtrain._dataset(plan.debias)
@@ -47,7 +51,7 @@ def _boost(booster: Booster, dtrain: DMatrix, evals: Sequence[tuple[DMatrix, str
             for epoch in range(n_rounds):
                 rates.append(float(schedule.learning_rates(epoch)))
         params["rate"] = [rate / plan.h for rate in [plan.rate] * before + rates[:n_rounds]]
-    _shared.warn_of("XGBoost", plan.notes)
+    tell(plan.notes)
     values: dict[str, list[tuple[str, float]]] = {}
     booster._planned_rates = [0.0] * before + rates
 
@@ -163,12 +167,16 @@ def train(
         return _ended(all_of, booster, number, num_boost_round, log)
 
     if num_boost_round > 0 and not any(one.before_iteration(booster, 0, log) for one in all_of):
-        _boost(booster, dtrain, sets, num_boost_round, obj, custom_metric, all_of, after)
+        _boost(booster, dtrain, sets, num_boost_round, obj, custom_metric, all_of, after, _warn)
     for one in all_of:
         booster = one.after_training(booster)
     if evals_result is not None:
         evals_result.update(log)
     return booster
+
+
+def _warn(notes: list[str]) -> None:
+    _shared.warn_of("XGBoost", notes)
 
 
 def _ended(callbacks: Sequence[Any], booster: Booster, number: int, n_rounds: int, log: callback.EvalsLog) -> bool:
@@ -258,6 +266,8 @@ def cv(
     def of(queries: Any) -> DMatrix:
         return dtrain._part(np.concatenate([np.arange(starts[q], starts[q] + sizes[q]) for q in queries]), queries)
 
+    threads = int(given.get("nthread") or given.get("n_jobs") or -1)
+    given["nthread"] = max(1, (threads if threads > 0 else len(os.sched_getaffinity(0))) // nfold)
     packs = []
     for k, part in enumerate(parts):
         pack = of(np.concatenate([one for i, one in enumerate(parts) if i != k])), of(part), dict(given)
@@ -300,6 +310,7 @@ def _train_together(lead: Booster, packs: Sequence[tuple[DMatrix, DMatrix, dict[
                     metric: Any, callbacks: Sequence[Any], after: Callable[..., bool]) -> None:  # fmt: skip
     """Trains folds round by round, in a thread each. `after` gets the values of all folds after each round."""
     found: list[Any] = [None] * len(packs)
+    notes: list[str] = []
     number, stop, errors = -1, False, []
 
     def step() -> None:
@@ -317,7 +328,8 @@ def _train_together(lead: Booster, packs: Sequence[tuple[DMatrix, DMatrix, dict[
 
         try:
             sets = [(dtrain, "train"), (dtest, "test")]
-            _boost(Booster(params), dtrain, sets, n_rounds, obj, metric, callbacks, mine)
+            tell = notes.extend if k == 0 else len
+            _boost(Booster(params), dtrain, sets, n_rounds, obj, metric, callbacks, mine, tell)
         except BaseException as error:
             errors.append(error)
             barrier.abort()
@@ -329,7 +341,10 @@ def _train_together(lead: Booster, packs: Sequence[tuple[DMatrix, DMatrix, dict[
         for one in workers:
             one.join()
     except KeyboardInterrupt:
-        barrier.abort()
+        barrier.abort()  # ends all folds after their current round
+        for one in workers:
+            one.join()
         raise
+    _warn(notes)
     for error in sorted(errors, key=lambda one: isinstance(one, threading.BrokenBarrierError)):
         raise error  # the cause comes before the errors of folds that waited for it
