@@ -73,7 +73,7 @@ if TYPE_CHECKING:
         select,
     )
     from rankwood._synth import synth
-    from rankwood._train import train
+    from rankwood._train import train, verify
     from rankwood._training import PositionBias, Round
     from rankwood._tuning import Tuned, tune
     from rankwood._workers import Carrier, Ranks, Workers, ranks, workers
@@ -148,6 +148,7 @@ __all__ = [
     "synth",
     "train",
     "tune",
+    "verify",
     "workers",
 ]
 
@@ -164,7 +165,7 @@ _LATER = {
     "_workers": "Carrier Ranks Workers ranks workers",
     "_selection": "CrossValidation Fold Selected SelectedDifference SelectedRow cv select",
     "_synth": "synth",
-    "_train": "train",
+    "_train": "train verify",
     "_training": "PositionBias Round",
     "_tuning": "Tuned tune",
     "migrate": "from_catboost from_lightgbm from_xgboost",

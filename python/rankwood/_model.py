@@ -196,6 +196,10 @@ class Model(Scorer):
         them.
     position_bias : PositionBias | None
         Position bias that training with ``debias`` estimated; otherwise None.
+    manifest : dict[str, Any] | None
+        Description of the training for :func:`verify`, which ``json`` can write: version, build, checksums of the data,
+        parameters and the checksum of the model. Only ``train(..., manifest=True)`` makes it, and only for a finished
+        model. It is the same on other devices and with other numbers of threads and workers.
     calibration_figures : dict[str, dict[str, float]]
         Measurements of the :meth:`calibrate` call that returned this model; otherwise empty, also
         after loading or unpickling.
@@ -217,6 +221,7 @@ class Model(Scorer):
         self.evals_result: dict[str, dict[str, list[float]]] = {}
         self.used_params: dict[str, int | float | str] = {}
         self.position_bias: PositionBias | None = None
+        self.manifest: dict[str, Any] | None = None
         self.calibration_figures: dict[str, dict[str, float]] = {}
         self._best_score: float | None = None  # first metric of the set that stops training, in the kept round
 

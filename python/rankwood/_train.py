@@ -5,12 +5,14 @@ _training has the callbacks and the progress. Names of features go to the librar
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankwood import _workers
 from rankwood._core import (
     ParameterError,
+    ParameterTypeError,
     caller_names,
     check,
     context,
@@ -24,6 +26,8 @@ from rankwood._core import (
 )
 from rankwood._dataset import Dataset, need_labels
 from rankwood._handles import check_apart
+from rankwood._manifest import Differs, Record, by_program, difference, expecting, parameters, recorded
+from rankwood._manifest import read as read_manifest
 from rankwood._model import Model, exchange
 from rankwood._params import Params, as_mapping, hinted, need_device, with_parameters
 from rankwood._training import (
@@ -39,7 +43,7 @@ from rankwood._training import (
 )
 from rankwood._tuning import by_folds, rounds_by_folds
 
-__all__ = ["Path", "Round", "train"]  # Round: pickles of earlier versions name this module
+__all__ = ["Path", "Round", "train", "verify"]  # Round: pickles of earlier versions name this module
 
 
 def _feature_names(train_set: Dataset, init: Model | None) -> list[str] | None:
@@ -68,6 +72,7 @@ def train(
     export_for: str | None = None,
     featureset: Path | None = None,
     strict: bool | None = False,
+    manifest: bool = False,
 ) -> Model:
     """Train a model.
 
@@ -116,6 +121,9 @@ def train(
         Treatment of parameters that have no effect with the others. False issues one :class:`NoEffectWarning` per
         parameter and process, True raises a :class:`ParameterError`, and None does neither. Parameters at their default
         are never reported.
+    manifest : bool, default False
+        True keeps a description of the training in :attr:`Model.manifest`, for :func:`verify`. It computes checksums of
+        the data.
 
     Returns
     -------
@@ -162,12 +170,17 @@ def train(
         given = as_mapping(params, n_before)
         need_device(given)
         given = need_labels(train_set, "train_set")._with_own(given)
+        as_given = dict(given)
         sets = valid_sets(valid, stop_on)
         if by_folds(given):
             if sets or init is not None:
                 raise ParameterError(f"early_stop_rule='folds' has no use with {'valid' if sets else 'init'}")
             given, strict = rounds_by_folds(given, train_set, strict), None  # the search has reported them
         training = Training([train_set, *sets.values()], ["train", *sets], callbacks)
+        if not isinstance(manifest, bool):
+            raise ParameterTypeError(f"manifest is {manifest!r}; expected True or False")
+        if manifest:
+            training.record = Record(as_given, ffi.NULL if init is None else init._c)
         if checkpoint is not None:
             check_apart(checkpoint, *training.sets)
     training.meet_workers(given, init)
@@ -182,7 +195,7 @@ def train(
     with named_params(given, strict, names, training.names[1:]) as c:
         _check_exportable(export_for, featureset, c, train_set, init)
         out = ffi.new("struct rw_model **")
-        with ctrl_c(training):
+        with ctrl_c(training), recorded(training.record):
             status = _run(c, train_set, list(sets.values()), hooks, init, names, out)
     del keep
     with _workers.agreed(), caller_names(names, training.names[1:]):
@@ -190,6 +203,8 @@ def train(
         if status == lib.RW_OK and not model.n_trees:  # with no_trees_allowed
             warn(f"{in_python(text(lib.rw_last_error(context())))}; the model scores all documents 0")
     model._trained(training)
+    if training.record is not None and model.finished:
+        model.manifest = training.record.end(model._c, training.sets)
     if names is not None:  # the file has only names of features in use
         model.feature_names = list(names)
     trees = f"{model.n_trees} {'tree' if model.n_trees == 1 else 'trees'}"
@@ -204,6 +219,73 @@ def train(
 
 
 train.__doc__ = with_parameters(train.__doc__)
+
+
+def verify(
+    manifest: Mapping[str, Any] | Path,
+    train_set: Dataset | None = None,
+    *,
+    valid: Dataset | Mapping[str, Dataset] | Iterable[Dataset] | None = None,
+    init: Model | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> str | None:
+    """Repeat the training that a manifest describes, and compare data and model.
+
+    Parameters
+    ----------
+    manifest : dict, str or path
+        :attr:`Model.manifest`, or a JSON file with one. The program's ``train --manifest`` writes such files.
+    train_set : Dataset or None, default None
+        Training set. None reads the files that the manifest names, as the program's ``verify`` does.
+    valid : Dataset, dict of Dataset, list of Dataset or None, default None
+        Validation sets in the order of the training; the one that stopped it comes first.
+    init : Model or None, default None
+        Model that the training continued.
+    params : dict or None, default None
+        Parameters that do not change the model (``threads``, ``device``), and the training's functions ``objective``
+        and ``metric``.
+
+    Returns
+    -------
+    str or None
+        None if data and model are identical. Otherwise the first difference of data, version, parameters and model.
+        Data that differs ends the training before its second round.
+
+    Raises
+    ------
+    FileError
+        The manifest cannot be read.
+    FormatError
+        The manifest is damaged, or of a later version.
+    ParameterError
+        ``train_set`` is None and other arguments are given, or a function of the training is missing in ``params``.
+    DataError
+        The files that the manifest names cannot be read.
+
+    Examples
+    --------
+    >>> model = rankwood.train({"rounds": 5}, data, manifest=True)
+    >>> rankwood.verify(model.manifest, data) is None
+    True
+    >>> rankwood.verify(model.manifest, valid).partition(":")[0]
+    'data train documents'
+    """
+    content = read_manifest(manifest)
+    if train_set is None:
+        if valid is not None or init is not None or params is not None:
+            raise ParameterError("valid, init and params have no effect without train_set")
+        return by_program(manifest)
+    for name, function in content.get("functions", {}).items():
+        if name not in (params or {}):
+            raise ParameterError(f"{name} was the function {function!r}; pass it in params")
+    text = json.dumps(content)
+    given = parameters(content, params or {})
+    try:
+        with expecting(text):
+            again = train(given, train_set, valid=valid, init=init, strict=None, manifest=True)
+    except Differs as found:
+        return str(found)
+    return difference(text, json.dumps(again.manifest)) if again.manifest else "the training was interrupted"
 
 
 def _check_exportable(

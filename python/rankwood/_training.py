@@ -346,6 +346,7 @@ class Training:
         self.n_rounds = 0  # finished rounds
         self.stop_on: str | None = None  # the validation set that stops training
         self.position_bias: PositionBias | None = None
+        self.record: Any = None  # of _manifest, or None
         self.progress = Progress()
 
     def meet_workers(self, given: Mapping[str, Any], init: Scorer | None) -> None:
@@ -358,6 +359,7 @@ class Training:
             "params": sorted((name, getattr(value, "__name__", value)) for name, value in own.items()),
             "valid": list(sets),
             "init": init.to_bytes() if init is not None else None,
+            "manifest": self.record is not None,
         }
         _workers.check_same(same)
         _workers.check_same({f"the features of {name!r}": one._features_for_workers() for name, one in sets.items()})
@@ -505,6 +507,8 @@ def _rw_on_start(user: Any, used: Any) -> None:
         name = text(info.name)
         training.used[name.replace("-", "_")] = number_or_text(text(lib.rw_params_get(used, info.name)))
     training.guard(warn_no_effect)
+    if training.record is not None:
+        training.guard(lambda: training.record.begin(used))
     metric = training.metric_name or str(training.used["metric"]).split(",")[0]
     stop_set = lib.rw_ctx_stopping_valid_set(context())
     training.stop_on = training.names[stop_set] if stop_set else None

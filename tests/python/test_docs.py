@@ -126,6 +126,12 @@ def test_clicks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["model"].n_trees > 0 and names["first"].position_bias is not None
 
 
+def test_reproducing() -> None:
+    names = {"rankwood": rankwood, "train_set": make(25, 40).dataset()}
+    names = run("reproducing", blocks_of("docs/how-to/reproduce.md"), names)
+    assert names["model"].manifest["model"]["trees"] == 20
+
+
 def test_bags() -> None:
     names = {"rankwood": rankwood, "train_set": make(25, 40).dataset(), "valid": make(26, 20).dataset()}
     names = run("bags", blocks_of("docs/explanation/bags.md"), names)
