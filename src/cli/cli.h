@@ -321,7 +321,7 @@ struct rw_record {
 /* Begins the manifest as training starts, and compares the data with the expected manifest. */
 void rw_record_begin(const struct rw_cli *cli, struct rw_record *record, struct rw_params *used);
 /* Adds cli->model, and writes the manifest if it has a path. files: objects of file names by set,
- * and "init" for the model that training continued. */
+ * and the values of options by name. */
 int rw_record_end(struct rw_cli *cli, struct rw_record *record, json_t *files);
 /* Runs 'train' without writing a model. Its line has no '-o'. Returns the exit code. */
 int rw_train_again(int argc, char **argv, struct rw_record *record);

@@ -758,8 +758,14 @@ static int write_manifest(struct rw_cli *cli)
         const struct rw_list list = rw_list_of(valid_files.text[i]);
         add_files(files, i + 1, &list);
     }
-    if (init_path)
-        json_object_set_new(files, "init", rw_result_text(init_path));
+    const struct {
+        const char *name, *value;
+    } more[] = {
+        {"init", init_path}, {"split-time", rw_load_split_time}, {"fold-by", rw_load_fold_by}};
+    for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
+        if (more[i].value)
+            json_object_set_new(files, more[i].name, rw_result_text(more[i].value));
+    }
     return rw_record_end(cli, manifest, files);
 }
 

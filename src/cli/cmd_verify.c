@@ -52,9 +52,11 @@ int rw_record_end(struct rw_cli *cli, struct rw_record *record, json_t *files)
     if (!record->path)
         return 0;
     json_t *document = json_loads(text, 0, NULL), *data = json_object_get(document, "data");
-    json_object_foreach(files, name, value) json_object_set(
-        strcmp(name, "init") == 0 ? json_object_get(document, name) : json_object_get(data, name),
-        "files", value);
+    json_object_foreach(files, name, value)
+    {
+        json_t *of = json_object_get(strcmp(name, "init") == 0 ? document : data, name);
+        json_object_set(of ? of : document, of ? "files" : name, value);
+    }
     errno = 0;
     if (json_dumpf(document, record->out.file, JSON_INDENT(2)) != 0 ||
         fputc('\n', record->out.file) == EOF)
@@ -129,6 +131,7 @@ static int add_valid(const struct rw_cli *cli, const json_t *files, int number)
 /* Makes the line of 'train'. */
 static int make_line(const struct rw_cli *cli, const json_t *document)
 {
+    static const char *const splits[] = {"split-time", "fold-by"};
     const json_t *data = json_object_get(document, "data"), *set;
     json_t *value;
     const char *name;
@@ -141,8 +144,14 @@ static int make_line(const struct rw_cli *cli, const json_t *document)
     add("train");
     for (int i = 0; i < files.n; i++)
         add(files.text[i]);
+    for (size_t i = 0; i < sizeof(splits) / sizeof(*splits); i++) {
+        const char *split = json_string_value(json_object_get(document, splits[i]));
+        if (split)
+            add(rw_text("--%s=%s", splits[i], find_file(cli, split)));
+    }
     int n = 0;
-    while ((set = json_object_get(data, rw_text("valid%d", n + 1))) != NULL)
+    while (!json_object_get(document, "split-time") &&
+           (set = json_object_get(data, rw_text("valid%d", n + 1))) != NULL)
         RW_STEP(add_valid(cli, json_object_get(set, "files"), ++n));
     if (valid_files.n && valid_files.n != n)
         return rw_wrong(cli, "%d of '--valid'; expected %d, as in the manifest", valid_files.n, n);

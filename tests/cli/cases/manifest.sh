@@ -34,6 +34,10 @@ verified train.txt --rounds 5 --debias ipw --positions positions.txt
 verified train.txt --rounds 3 --init model.txt
 verified train.txt --bags 2 --config four.conf --ignore 3-7 --monotone 8:+
 verified t.csv --rounds 3 --label-column y --qid-column query --ignore title --min-docs 5
+awk 'NR > 1 { print "," int((NR - 1) / 20) } NR == 1 { print ",time" }' t.csv | paste -d '\0' t.csv - >time.csv
+verified time.csv --rounds 4 --label-column y --qid-column query --ignore title --min-docs 5 --split-time time
+verified time.csv --rounds 9 --label-column y --qid-column query --ignore title --min-docs 5 --early-stop-rule folds --fold-by time
+verified train.txt --rounds 9 --early-stop 3 --effort fast
 verified train.txt --rounds 6 --resume ck
 "$R" train train.txt --rounds 6 --quiet -o whole.txt --manifest whole.json && cmp one.json whole.json
 # Differences: the data ends the training at once; another version does not matter if the model is the same.
