@@ -26,9 +26,9 @@ SECTIONS: list[tuple[str, str, str]] = [
      "plot.shap_summary"),
     ("Several workers", "See [how to train on several GPUs](../how-to/several-gpus.md).",
      "workers Workers Carrier zmq.workers torch.workers mpi.workers"),
-    ("Dask and Spark",
-     "Modules `rankwood.dask` and `rankwood.spark` need the extras of the same names.",
-     "dask.Dataset dask.train dask.Ranker spark.train"),
+    ("Dask, Ray and Spark",
+     "Modules `rankwood.dask`, `rankwood.ray` and `rankwood.spark` need the extras of the same names.",
+     "dask.Dataset dask.train dask.Ranker ray.train spark.train"),
     ("Results", "Functions return instances of these classes, and callbacks get a `Round`.",
      "Evaluation Measured Comparison Compared Comparisons Audit AuditRow Explanation Permuted Spread Calibration "
      "Pruned PrunedRow CrossValidation Fold Selected SelectedRow SelectedDifference Tuned PositionBias Round Parameter "
@@ -55,7 +55,7 @@ def _definitions() -> dict[str, ast.ClassDef | ast.FunctionDef]:
     """Returns public definitions by name; those of optional modules have the module's name."""
     found: dict[str, ast.ClassDef | ast.FunctionDef] = {}
     for path in sorted(PACKAGE.glob("*.py")):
-        prefix = f"{path.stem}." if path.stem in ("dask", "mpi", "plot", "spark", "torch", "zmq") else ""
+        prefix = f"{path.stem}." if path.stem in ("dask", "mpi", "plot", "ray", "spark", "torch", "zmq") else ""
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_"):
                 found.setdefault(prefix + node.name, node)

@@ -48,7 +48,7 @@ def test_persisted_partitions_stay(client: Any, made: Made) -> None:
     table = dd.from_pandas(frame(made), npartitions=data.numblocks[0], sort=False).persist()
     distributed.wait([data, table])
 
-    class Cluster:  # Dask moves what is small
+    class Cluster:  # because Dask itself moves small partitions
         def nthreads(self) -> dict[str, int]:
             return {worker: 1 for worker in (two, one, three)}
 

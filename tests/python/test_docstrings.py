@@ -21,7 +21,7 @@ from rankwood import _params, plot
 from rankwood._core import text
 
 LAUNCHERS = {"rankwood.dask": ["Dataset", "Ranker", "train"], "rankwood.mpi": ["workers"],
-             "rankwood.spark": ["train"], "rankwood.torch": ["workers"],
+             "rankwood.ray": ["train"], "rankwood.spark": ["train"], "rankwood.torch": ["workers"],
              "rankwood.zmq": ["workers"]}  # fmt: skip
 PLOTS = [
     "learning_curves", "position_bias", "importance", "per_query", "tree", "partial_dependence", "shap_summary",

@@ -25,7 +25,7 @@ SCRIPTS = {  # packages that each needs, and its output
     "from_lightgbm.py": (["pandas", "lightgbm"], r"lambda_l2: (.*\n)+LightGBM's \d+ trees, imported: .* [0-9.]+e-"),
     "optuna_search.py": (["pandas", "optuna"], r"30 trials, [1-9]\d* pruned; (.*\n)+.* interval [+-]0\.0"),
     "mlflow_model.py": (["pandas", "mlflow"], r"models:/.*: \d+ documents have the scores"),
-    "ray_ranks.py": (["pandas", "ray", "zmq"], r"2 ranks and one process: 30 trees, the same bytes: True"),
+    "ray_ranks.py": (["pandas", "ray", "zmq"], r"2 workers: 30 trees; identical to one worker's: True"),
     "onnx_scores.py": (["pandas", "onnx", "onnxruntime"], r"each of 100 trees\n.* at most [0-9.]+e-0[67]"),
 }
 
