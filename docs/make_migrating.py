@@ -20,8 +20,8 @@ Keep the parameters that you tuned elsewhere: `from_lightgbm` translates those o
 ```
 It also returns notes on unknown parameters, missing counterparts, other units and different defaults.
 `from_xgboost` and `from_catboost` do the same for XGBoost and CatBoost. The
-[tutorial](../tutorials/from-lightgbm.md) explains each step. With `rankwood.compat.lightgbm`, a LightGBM
-script runs after one changed import line.
+[tutorial](../tutorials/from-lightgbm.md) explains each step. With `rankwood.compat.lightgbm` and
+[`rankwood.compat.xgboost`](../tutorials/from-xgboost.md), a script runs after one changed import line.
 [from_lightgbm.py](../../examples/python/from_lightgbm.py) is the complete script.
 
 The tables below list the counterparts. `python docs/make_migrating.py > docs/reference/migrating.md` makes this page.

@@ -495,6 +495,28 @@ def test_files_are_xgboosts(format: str, tmp_path: Path) -> None:
     assert read.eval(dvalid)[:22] == other.eval(theirs.DMatrix(x_valid, y_valid, qid=qid_valid))[:22]
 
 
+@pytest.mark.parametrize("format", ["json", "ubj"])
+def test_files_keep_names_and_categories(format: str, tmp_path: Path) -> None:
+    pandas, theirs = pytest.importorskip("pandas"), pytest.importorskip("xgboost")
+    path = tmp_path / f"model.{format}"
+    table = frame(pandas).rename(columns={"c0": "words in title", "c1": "größe", "c2": 'a "quoted", name'})
+    table["c4"] = 0.0  # no split uses it
+    table["code"] = pandas.Categorical(np.arange(len(y)) % 3)
+    ranker = xgb.XGBRanker(n_estimators=5).fit(table, y, qid=qid)
+    ranker.save_model(path)
+    other = theirs.XGBRanker(enable_categorical=True)
+    other.load_model(path)
+    assert list(other.feature_names_in_) == list(ranker.feature_names_in_) == list(table)
+    np.testing.assert_allclose(other.predict(table), ranker.predict(table), rtol=1e-5, atol=1e-6)
+    again = xgb.XGBRanker()
+    again.load_model(path)
+    assert list(again.feature_names_in_) == list(table)
+    np.testing.assert_allclose(again.predict(table), ranker.predict(table), rtol=1e-5, atol=1e-6)
+    table["code"] = pandas.Categorical(["u", "v", "w"] * (len(y) // 3))
+    with pytest.raises(NotImplementedError, match="categories are whole numbers"):
+        xgb.XGBRanker(n_estimators=5).fit(table, (y + (table["code"] == "v")).clip(0, 4), qid=qid).save_model(path)
+
+
 def test_copies(booster: Any) -> None:
     for copy in (booster.copy(), pickle.loads(pickle.dumps(booster)), xgb.Booster(model_file=booster)):
         copy.set_attr(of="copy")

@@ -76,7 +76,7 @@ def boost(
 def mean_hessian(params: Mapping[str, Any], data: Dataset, init: Model | None = None) -> float:
     """Returns the mean hessian of the first tree, which turns another trainer's absolute sums into Rankwood's units.
 
-    It is infinite if no split is possible. It trains one tree of two leaves and reads the sum from LightGBM's format.
+    It is infinite if no split is possible. It trains one tree of two leaves and reads their sums from the model file.
     """
     of_loss = "objective sigma norm truncation pairs delta label_gain debias bins absent threads device"
     given = {name: params[name] for name in of_loss.split() if name in params}
@@ -87,9 +87,9 @@ def mean_hessian(params: Mapping[str, Any], data: Dataset, init: Model | None = 
         return math.inf
     if model.n_trees == (init.n_trees if init is not None else 0):  # with no_trees_allowed
         return math.inf
-    text = exported(model, "lightgbm").decode()
-    sums = [re.findall(rf"^internal_{what}=(\S+)", text, re.MULTILINE)[-1] for what in ("weight", "count")]
-    return float(sums[0]) / float(sums[1])
+    leaves = re.findall(rb" docs (\S+) hessian (\S+)$", model.to_bytes(), re.MULTILINE)[-2:]
+    docs, hessian = (sum(float(one[i]) for one in leaves) for i in (0, 1))
+    return hessian / docs
 
 
 def exported(model: Model, format: str) -> bytes:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rankwood._columns import names_in_file
 from rankwood._core import DataError, FormatError, UnsupportedError
 from rankwood._core import RankwoodError as XGBoostError
 from rankwood._model import Model
@@ -241,8 +242,10 @@ class Booster:
             raise ValueError(f"raw_format is {raw_format!r}; expected 'json' or 'ubj'")
         out = _shared.exported(self._trees, "xgboost" if raw_format == "json" else "xgboost-ubj")
         encode = _ubj if raw_format == "ubj" else _json
+        names = self.feature_names or []
         for name, before, now in (
             ("attributes", {}, self._attributes),
+            ("feature_names", names_in_file(names), names),
             ("base_score", "0E0", repr(self._base_score)),
             ("objective", {"name": "rank:ndcg"}, self._objective()),
         ):
@@ -267,17 +270,17 @@ class Booster:
         """Read a model that XGBoost or :meth:`save_model` wrote: a file, or bytes. FormatError: malformed."""
         data = bytes(fname) if isinstance(fname, (bytes, bytearray)) else Path(fname).expanduser().read_bytes()
         try:
-            data, format, attributes, base = _opened(data)
+            data, format, attributes, names, base = _opened(data)
         except (AttributeError, LookupError, TypeError, ValueError, struct.error) as error:
             raise FormatError(f"not a model of XGBoost: {error}") from None
         self._model, self._attributes, self._base_score = _shared.imported(data, format), attributes, base
         if (found := re.search(rb"rank:(?:ndcg|pairwise|map)", data[data.rfind(b"objective") :])) is not None:
             self._params["objective"] = found[0].decode()
-        self._n_rounds, self.feature_names = self._model.n_trees, self._model.feature_names
+        self._n_rounds, self.feature_names = self._model.n_trees, names or None
 
 
-def _opened(data: bytes) -> tuple[bytes, str, dict[str, str], float]:
-    """Returns a file's content with a base score of 0, its format, its attributes and its base score.
+def _opened(data: bytes) -> tuple[bytes, str, dict[str, str], list[str], float]:
+    """Returns a file's content with a base score of 0, its format, attributes, feature names and base score.
 
     Without the attribute best_iteration, all trees are imported.
     """
@@ -285,35 +288,45 @@ def _opened(data: bytes) -> tuple[bytes, str, dict[str, str], float]:
         content = json.loads(data)
         attributes, param = dict(content["learner"].pop("attributes", {})), content["learner"]["learner_model_param"]
         base, param["base_score"] = str(param.get("base_score", "0")), "0E0"
-        return json.dumps(content).encode(), "xgboost", attributes, float(base.strip("[]"))
-    attributes, base = _texts_of(data, "attributes"), _texts_of(data, "learner_model_param").get("base_score", "0")
+        names = list(content["learner"].get("feature_names", ()))
+        return json.dumps(content).encode(), "xgboost", attributes, names, float(base.strip("[]"))
+    names, attributes = _texts_of(data, "feature_names"), _pairs(_texts_of(data, "attributes"))
+    base = _pairs(_texts_of(data, "learner_model_param")).get("base_score", "0")
     data = data.replace(b"best_iteration", b"any__iteration", 1)
     data = data.replace(_ubj({"base_score": base})[1:-1], _ubj({"base_score": "0E0"})[1:-1], 1)
-    return data, "xgboost-ubj", attributes, float(base.strip("[]"))
+    return data, "xgboost-ubj", attributes, names, float(base.strip("[]"))
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _ubj(value: Any) -> bytes:
-    """Encodes texts and dictionaries of them as XGBoost does in UBJSON."""
+    """Encodes texts, and lists and dictionaries of them, as XGBoost does in UBJSON."""
+    if isinstance(value, list):
+        return struct.pack(">3sq", b"[#L", len(value)) + b"".join(map(_ubj, value))
     if isinstance(value, dict):
         return b"{" + b"".join(_ubj(str(name))[1:] + _ubj(one) for name, one in value.items()) + b"}"
     text: bytes = value.encode()
     return struct.pack(">ccq", b"S", b"L", len(text)) + text
 
 
-def _texts_of(data: bytes, name: str) -> dict[str, str]:
-    """Returns the texts at the beginning of a dictionary in UBJSON."""
-    mark = _ubj({name: {}})[1:-2]
+def _texts_of(data: bytes, name: str) -> list[str]:
+    """Returns the texts at the beginning of a list or dictionary in UBJSON; of a dictionary, keys and values."""
     texts: list[str] = []
-    at = data.find(mark) + len(mark)
-    while at >= len(mark) and (sign := re.match(b"L" if len(texts) % 2 == 0 else b"SL", data[at : at + 2])):
+    key = _ubj({name: ""})[1:-11]
+    at = data.find(key) + len(key)
+    is_list = data[at : at + 3] == b"[#L"
+    at += 11 if is_list else 1
+    while at > len(key) and (sign := re.match(b"SL" if is_list or len(texts) % 2 else b"L", data[at : at + 2])):
         at += len(sign[0]) + 8
         (n,) = struct.unpack_from(">q", data, at - 8)
         texts.append(data[at : at + n].decode())
         at += n
+    return texts
+
+
+def _pairs(texts: list[str]) -> dict[str, str]:
     return dict(zip(texts[::2], texts[1::2], strict=False))
 
 
