@@ -29,6 +29,8 @@ SECTIONS: list[tuple[str, str, str]] = [
     ("Dask, Ray and Spark",
      "Modules `rankwood.dask`, `rankwood.ray` and `rankwood.spark` need the extras of the same names.",
      "dask.Dataset dask.train dask.Ranker ray.train spark.train"),
+    ("MLflow and Optuna", "Modules `rankwood.mlflow` and `rankwood.optuna` need the extras of the same names.",
+     "mlflow.autolog mlflow.log_model mlflow.load_model optuna.PruningCallback"),
     ("Results", "Functions return instances of these classes, and callbacks get a `Round`.",
      "Evaluation Measured Comparison Compared Comparisons Audit AuditRow Explanation Permuted Spread Calibration "
      "Pruned PrunedRow CrossValidation Fold Selected SelectedRow SelectedDifference Tuned PositionBias Round Parameter "
@@ -51,11 +53,14 @@ The examples use these objects, made from synthetic data:
 """
 
 
+MODULES = ("dask", "mlflow", "mpi", "optuna", "plot", "ray", "spark", "torch", "zmq")  # optional ones
+
+
 def _definitions() -> dict[str, ast.ClassDef | ast.FunctionDef]:
     """Returns public definitions by name; those of optional modules have the module's name."""
     found: dict[str, ast.ClassDef | ast.FunctionDef] = {}
     for path in sorted(PACKAGE.glob("*.py")):
-        prefix = f"{path.stem}." if path.stem in ("dask", "mpi", "plot", "ray", "spark", "torch", "zmq") else ""
+        prefix = f"{path.stem}." if path.stem in MODULES else ""
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_"):
                 found.setdefault(prefix + node.name, node)

@@ -9,6 +9,7 @@ import optuna
 from made_data import searches
 
 import rankwood
+from rankwood.optuna import PruningCallback
 
 columns = {"label": "label", "qid": "query", "ignore": ["title"]}
 train_set = rankwood.Dataset(searches(300, seed=1), **columns)  # binned by the first trial, once for all
@@ -17,11 +18,6 @@ test_set = rankwood.Dataset(searches(150, seed=3), **columns)
 
 
 def objective(trial: optuna.Trial) -> float:
-    def prune(done: rankwood.Round) -> None:
-        trial.report(done.metrics["valid"]["ndcg@10"], done.round)
-        if trial.should_prune():
-            raise optuna.TrialPruned  # ends training, and comes out of rankwood.train as it is
-
     params = {
         "metric": "ndcg@10",
         "rounds": 300,
@@ -32,7 +28,7 @@ def objective(trial: optuna.Trial) -> float:
         "min_docs": trial.suggest_int("min_docs", 5, 100, log=True),
         "sample_features": trial.suggest_float("sample_features", 0.5, 1),
     }
-    model = rankwood.train(params, train_set, valid=valid_set, callbacks=[prune])
+    model = rankwood.train(params, train_set, valid=valid_set, callbacks=[PruningCallback(trial)])
     trial.set_user_attr("rounds", model.best_round)
     return model.evals_result["valid"]["ndcg@10"][model.best_round - 1]
 

@@ -180,7 +180,7 @@ for _old in ("_audit", "_calibrate", "_comparisons", "_cv", "_positions", "_rank
 
 def __getattr__(name: str) -> Any:
     """Import the module of a name on first use."""
-    if name in ("dask", "migrate", "mpi", "plot", "ray", "spark", "torch", "zmq"):
+    if name in ("dask", "migrate", "mlflow", "mpi", "optuna", "plot", "ray", "spark", "torch", "zmq"):
         return importlib.import_module(f"rankwood.{name}")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'rankwood' has no attribute {name!r}")

@@ -5,9 +5,12 @@ _training has the callbacks and the progress. Names of features go to the librar
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, ParamSpec
 
 from rankwood import _workers
 from rankwood._core import (
@@ -46,6 +49,27 @@ from rankwood._tuning import by_folds, rounds_by_folds
 __all__ = ["Path", "Round", "train", "verify"]  # Round: pickles of earlier versions name this module
 
 
+# Surrounds each training, and gets its model (rankwood.mlflow); None: no function.
+watch: Callable[[], AbstractContextManager[Callable[[Model], None]]] | None = None
+
+_P = ParamSpec("_P")
+
+
+def _watched(function: Callable[_P, Model]) -> Callable[_P, Model]:
+    """Passes models of `function` to `watch`, with manifests. Several workers are not watched."""
+
+    @functools.wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> Model:
+        if watch is None or _workers.count() > 1:
+            return function(*args, **kwargs)
+        with watch() as trained:
+            model = function(*args, **{"manifest": True, **kwargs})  # type: ignore[arg-type]
+            trained(model)
+        return model
+
+    return call
+
+
 def _feature_names(train_set: Dataset, init: Model | None) -> list[str] | None:
     """Returns the names of the features. Features that `init` knows by name keep its ids."""
     mine, theirs = train_set.feature_names, init.feature_names if init is not None else None
@@ -58,6 +82,7 @@ def _feature_names(train_set: Dataset, init: Model | None) -> list[str] | None:
 
 
 @hinted
+@_watched
 def train(
     params: Mapping[str, Any] | None,
     train_set: Dataset,
@@ -282,7 +307,7 @@ def verify(
     given = parameters(content, params or {})
     try:
         with expecting(text):
-            again = train(given, train_set, valid=valid, init=init, strict=None, manifest=True)
+            again = inspect.unwrap(train)(given, train_set, valid=valid, init=init, strict=None, manifest=True)
     except Differs as found:
         return str(found)
     return difference(text, json.dumps(again.manifest)) if again.manifest else "the training was interrupted"

@@ -87,6 +87,9 @@ class Round:
 
 Callback = Callable[[Round], Any]
 
+# The library's metrics whose lower values are better.
+LOWER_IS_BETTER = ("rmse", "logloss")
+
 
 @dataclass(frozen=True)
 class PositionBias:

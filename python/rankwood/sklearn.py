@@ -31,10 +31,9 @@ from rankwood._evaluate import evaluate
 from rankwood._model import Model
 from rankwood._params import as_text, hinted, with_parameters
 from rankwood._train import Path, train
-from rankwood._training import Callback
+from rankwood._training import LOWER_IS_BETTER, Callback
 
 MOST_IN_DOUBT = 500  # up to this number, documents without queries are one query, with a warning
-LOWER_IS_BETTER = ("rmse", "logloss")
 
 
 def _ours(name: str) -> str | None:

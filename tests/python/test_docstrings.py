@@ -22,7 +22,8 @@ from rankwood._core import text
 
 LAUNCHERS = {"rankwood.dask": ["Dataset", "Ranker", "train"], "rankwood.mpi": ["workers"],
              "rankwood.ray": ["train"], "rankwood.spark": ["train"], "rankwood.torch": ["workers"],
-             "rankwood.zmq": ["workers"]}  # fmt: skip
+             "rankwood.zmq": ["workers"], "rankwood.mlflow": ["autolog", "load_model", "log_model"],
+             "rankwood.optuna": ["PruningCallback"]}  # fmt: skip
 PLOTS = [
     "learning_curves", "position_bias", "importance", "per_query", "tree", "partial_dependence", "shap_summary",
 ]  # fmt: skip
