@@ -1,8 +1,8 @@
 """rankwood.compat.xgboost: the ideas of XGBoost's own ranker tests, its files and metrics, and refusals.
 
-XGBoost tests its rankers by 25 tests in test_ranking.py and test_with_sklearn.py; a test below that has one's idea
-names it in its docstring. One cannot pass: test_doc_link expects a link to the documentation of xgboost.XGBRanker, and
-this is another class.
+XGBoost tests its rankers by 19 tests of their own, in test_ranking.py and test_with_sklearn.py, and in 6 tests of all its
+estimators, of which only the ranker's part counts here. A test below that has one's idea names it in its docstring. One
+of these 25 cannot pass: test_doc_link expects a link to the documentation of xgboost.XGBRanker, and this is another class.
 """
 
 from __future__ import annotations
@@ -289,7 +289,7 @@ def test_the_estimator_in_scikit_learn() -> None:
     assert "multioutput" not in ranker._more_tags() and ranker._get_type() == "ranker"
     tags = ranker.__sklearn_tags__()
     assert (tags.non_deterministic, tags.no_validation, tags.input_tags.allow_nan) == (False, True, True)
-    assert inspect.signature(xgb.XGBRanker.fit).parameters["verbose"].default is True
+    assert inspect.signature(xgb.XGBRanker.fit).parameters["verbose"].default is False
     assert ranker.get_params()["lambdarank_num_pair_per_sample"] == 8
     again = base.clone(ranker).set_params(max_depth=4, lambdarank_num_pair_per_sample=9)
     assert (again.max_depth, again.kwargs, ranker.kwargs["lambdarank_num_pair_per_sample"]) == (
@@ -526,6 +526,15 @@ def test_copies(booster: Any) -> None:
     assert ranker.predict(X[:2]).shape == (2,)
 
 
+def test_searches_of_scikit_learn() -> None:
+    pandas, selection = pytest.importorskip("pandas"), pytest.importorskip("sklearn.model_selection")
+    grid = {"max_depth": [1, 3], "lambdarank_num_pair_per_sample": [1, 8]}
+    search = selection.GridSearchCV(xgb.XGBRanker(n_estimators=4), grid, cv=selection.GroupKFold(3))
+    search.fit(frame(pandas, qid=qid), y, groups=qid)
+    assert search.best_params_["max_depth"] == 3 and search.best_score_ > 0.8
+    assert search.best_estimator_.get_booster().num_boosted_rounds() == 4
+
+
 def test_the_estimator_uses_the_best_round(tmp_path: Path) -> None:
     ranker = fitted(X[:120], y[:120], qid[:120], n_estimators=60, early_stopping_rounds=3, eval_metric="ndcg@3")
     booster, best = ranker.get_booster(), ranker.best_iteration
@@ -663,6 +672,7 @@ def test_printed_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[2].split("\t")[1:] == expected
     xgb.train(NDCG, dtrain, 2, evals=SETS, verbose_eval=False)
     xgb.train(NDCG, dtrain, 2)
+    xgb.XGBRanker(n_estimators=1).fit(X, y, qid=qid, eval_set=[(X, y)], eval_qid=[qid])
     assert capsys.readouterr().out == ""
     xgb.cv(NDCG, dtrain, 1, verbose_eval=True)
     assert "+" in capsys.readouterr().out

@@ -136,7 +136,7 @@ class XGBRanker(BaseEstimator):  # type: ignore[misc]
     @by_position
     def fit(
         self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None, base_margin: Any = None,
-        eval_set: Any = None, eval_group: Any = None, eval_qid: Any = None, verbose: bool | int | None = True,
+        eval_set: Any = None, eval_group: Any = None, eval_qid: Any = None, verbose: bool | int | None = False,
         xgb_model: Any = None, sample_weight_eval_set: Any = None, base_margin_eval_set: Any = None,
     ) -> XGBRanker:  # fmt: skip
         """Train on documents ``X`` with labels ``y``.
