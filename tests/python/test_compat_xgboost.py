@@ -1,8 +1,8 @@
 """rankwood.compat.xgboost: the ideas of XGBoost's own ranker tests, its files and metrics, and refusals.
 
-XGBoost tests its rankers by 19 tests of their own, in test_ranking.py and test_with_sklearn.py, and in 6 tests of all its
-estimators, of which only the ranker's part counts here. A test below that has one's idea names it in its docstring. One
-of these 25 cannot pass: test_doc_link expects a link to the documentation of xgboost.XGBRanker, and this is another class.
+XGBoost has 19 tests for rankers alone, in test_ranking.py and test_with_sklearn.py. 6 more test all its estimators, and
+only their part about rankers counts here. The docstring of a test below names the test with the same idea. One of the
+25 cannot pass: test_doc_link expects a link to the documentation of xgboost.XGBRanker, which is another class.
 """
 
 from __future__ import annotations
