@@ -353,6 +353,14 @@ static inline int rw_utf8_is_control(const unsigned char *c)
     return c[0] < 32 || c[0] == 127 || (c[0] == 0xc2 && c[1] < 0xa0);
 }
 
+/* Names of columns and features are UTF-8. Other names, such as those of CSV files that some
+ * spreadsheets write, are read as Windows-1252, which has the characters of Latin-1. Replaces such
+ * a name, which the caller owns (rw_mem_free), by UTF-8. Returns 1 if it did, 0 if the name is UTF-8
+ * already, or RW_ERR_MEMORY. */
+int rw_name_to_utf8(struct rw_ctx *ctx, char **name);
+/* Returns 1 if a name is the text of n bytes, which may have either encoding. */
+int rw_name_is(const char *name, const char *text, size_t n);
+
 /* ---- writing lines that all threads format in parallel ---- */
 struct rw_out_file;
 /* Formats line i with its newline at `to`, and returns its number of bytes. */

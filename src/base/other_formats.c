@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/ctx.h"
+#include "base/mem.h"
 
 #define EXPECTED "LETOR text (LABEL qid:QUERY FEATURE:VALUE ...), plain or gzip, or a cache"
 
@@ -367,4 +368,72 @@ int rw_fail_not_a_model(struct rw_ctx *ctx, const struct rw_recognised *kind, co
     about.convert_file = about.convert_stdin = NULL;
     put_hints(&about, name, 0, message, sizeof(message));
     return rw_fail(ctx, RW_ERR_FORMAT, "%s", message);
+}
+
+/* ---- names in other encodings ---- */
+
+/* Returns 1 if the first n bytes are UTF-8. */
+static int is_utf8(const char *text, size_t n)
+{
+    size_t i = 0;
+    for (int length; i < n; i += (size_t)length) {
+        length = rw_utf8_bytes((const unsigned char *)text + i);
+        if (length == 0)
+            return 0;
+    }
+    return i == n;
+}
+
+/* Writes a character of Windows-1252 as UTF-8. Returns the number of bytes. */
+static size_t put_latin1(unsigned char c, char utf8[3])
+{
+    static const uint16_t of_windows[32] = {
+        0x20ac, 0x81,   0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021, 0x2c6,  0x2030, 0x160,
+        0x2039, 0x152,  0x8d,   0x17d,  0x8f,   0x90,   0x2018, 0x2019, 0x201c, 0x201d, 0x2022,
+        0x2013, 0x2014, 0x2dc,  0x2122, 0x161,  0x203a, 0x153,  0x9d,   0x17e,  0x178};
+    const unsigned code = c >= 0x80 && c < 0xa0 ? of_windows[c - 0x80] : c;
+    if (code < 0x80) {
+        utf8[0] = (char)code;
+        return 1;
+    }
+    size_t n = 0;
+    if (code < 0x800) {
+        utf8[n++] = (char)(0xc0 | code >> 6);
+    } else {
+        utf8[n++] = (char)(0xe0 | code >> 12);
+        utf8[n++] = (char)(0x80 | (code >> 6 & 0x3f));
+    }
+    utf8[n++] = (char)(0x80 | (code & 0x3f));
+    return n;
+}
+
+int rw_name_to_utf8(struct rw_ctx *ctx, char **name)
+{
+    const size_t n = strlen(*name);
+    char *made, *to;
+    if (is_utf8(*name, n))
+        return 0;
+    RW_TRY(RW_NEW(ctx, made, 3 * n + 1));
+    to = made;
+    for (size_t i = 0; i < n; i++)
+        to += put_latin1((unsigned char)(*name)[i], to);
+    rw_mem_free(*name);
+    *name = made;
+    return 1;
+}
+
+int rw_name_is(const char *name, const char *text, size_t n)
+{
+    if (strlen(name) == n && memcmp(name, text, n) == 0)
+        return 1;
+    if (is_utf8(text, n))
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        char utf8[3];
+        const size_t length = put_latin1((unsigned char)text[i], utf8);
+        if (strncmp(name, utf8, length) != 0)
+            return 0;
+        name += length;
+    }
+    return *name == 0;
 }

@@ -105,7 +105,7 @@ int rw_list_item(struct rw_ctx *ctx, const char *parameter, const char *item, si
 {
     const char *end;
     for (int32_t i = 0; i < n_names; i++) {
-        if (strlen(names[i].name) == length && strncmp(names[i].name, item, length) == 0) {
+        if (rw_name_is(names[i].name, item, length)) {
             *first = *last = (long)names[i].feature;
             return RW_OK;
         }

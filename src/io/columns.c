@@ -247,6 +247,21 @@ static int32_t find(const struct rw_table_columns *columns, const char *name)
     return found ? (int32_t)(found - columns->name) : -1;
 }
 
+int rw_columns_title(struct rw_ctx *ctx, const char *file, struct rw_arena *arena, char *title,
+                     uint32_t *is_noted, char **out)
+{
+    const int is_latin1 = rw_name_to_utf8(ctx, &title);
+    if (is_latin1 > 0 && !*is_noted)
+        rw_log(ctx, RW_LOG_NOTE,
+               "%s: column names that are not UTF-8, such as '%.64s', are read as Latin-1 "
+               "(Windows-1252)",
+               file, title);
+    *is_noted |= is_latin1 > 0;
+    *out = title;
+    RW_TRY(rw_arena_own(ctx, arena, title, rw_mem_free));
+    return is_latin1;
+}
+
 int rw_columns_find(struct rw_ctx *ctx, const struct rw_table_columns *columns, const char *name,
                     int32_t *index)
 {

@@ -240,13 +240,13 @@ static int find_header(struct header *h)
     layout->has_header = 1;
     for (uint32_t c = 0; by_number && c < layout->n_columns; c++)
         layout->has_header &= !is_number(&h->field[c]);
-    for (uint32_t c = 0; layout->has_header && c < layout->n_columns; c++) {
+    for (uint32_t c = 0, is_noted = 0; layout->has_header && c < layout->n_columns; c++) {
         const struct field *field = &h->field[c];
-        char **title = &layout->column[c].title;
-        RW_TRY(
-            RW_ARENA_NEW(h->ctx, &layout->arena, *title, (size_t)(field->end - field->begin) + 1));
-        const size_t n = field_text(field, *title);
-        if (strlen(*title) != n)
+        char *title, **out = &layout->column[c].title;
+        RW_TRY(RW_NEW(h->ctx, title, (size_t)(field->end - field->begin) + 1));
+        const int has_zero = field_text(field, title) != strlen(title);
+        RW_TRY(rw_columns_title(h->ctx, h->name, &layout->arena, title, &is_noted, out));
+        if (has_zero)
             return bad(h, c, "expected a name, found a zero byte");
     }
     return RW_OK;
@@ -288,7 +288,7 @@ static int find_columns(const struct header *h, const char *text, uint32_t *firs
     const struct rw_csv_layout *layout = h->layout;
     unsigned long from, to;
     for (uint32_t c = 0; layout->has_header && c < layout->n_columns; c++) {
-        if (strcmp(layout->column[c].title, text) == 0) {
+        if (rw_name_is(layout->column[c].title, text, strlen(text))) {
             *first = c;
             *end = c + 1;
             return 1;

@@ -141,6 +141,11 @@ int rw_columns_check_categorical(struct rw_ctx *ctx, const struct rw_dataset *da
 /* Returns 1 if the caller set any columns of labels, further labels, query ids or weights, or
  * columns to ignore. A file that looks like a table is then read as one, whatever its name is. */
 int rw_columns_are_given(const struct rw_table_columns *columns);
+/* Gives a column's name to the arena, as UTF-8 (rw_name_to_utf8), and sets *out to it. The first
+ * name of a file in Latin-1 causes a note, and sets *is_noted. Returns 1 if the name was in
+ * Latin-1. */
+int rw_columns_title(struct rw_ctx *ctx, const char *file, struct rw_arena *arena, char *title,
+                     uint32_t *is_noted, char **out);
 /* Sets *index to the index in columns->name of a column with this name, as written or as a model's
  * file stores it, or to -1 if the name is not there. */
 int rw_columns_find(struct rw_ctx *ctx, const struct rw_table_columns *columns, const char *name,

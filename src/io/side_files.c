@@ -432,6 +432,7 @@ int rw_names_read(struct rw_ctx *ctx, const char *path, struct rw_feature_name *
         RW_TRY_OUT(RW_GROW(ctx, *out, room, (size_t)*n + 1));
         RW_TRY_OUT(read_name(ctx, &lines, &(*out)[*n]));
         ++*n;
+        RW_TRY_OUT(rw_name_to_utf8(ctx, &(*out)[*n - 1].name));
     }
     RW_TRY_OUT(order_names(ctx, path, *out, *n));
 out:

@@ -669,6 +669,8 @@ int rw_model_parse(struct rw_ctx *ctx, const char *path, const char *text, size_
     RW_SCOPED(rw_model_free) struct rw_model *model = NULL;
     RW_TRY(rw_model_new(ctx, &model));
     RW_TRY(rw_model_grammar(&words, model));
+    for (int32_t i = 0; i < model->n_names; i++) /* of earlier versions */
+        RW_TRY(rw_name_to_utf8(ctx, &model->name[i].name));
     *out = RW_TAKE(model);
     return RW_OK;
 }

@@ -150,3 +150,24 @@ def test_weights_of_files_are_measured(table: Path, made: Made, whose: str) -> N
     expected = rankwood.evaluate(made.dataset(**weights), scores)["ndcg@10"]
     assert expected != plain
     assert rankwood.evaluate(Dataset(table, **COLUMNS, **weights), scores)["ndcg@10"] == expected
+
+
+def test_latin1(made: Made, small: dict[str, Any], tmp_path: Path) -> None:
+    """Names of a file in Latin-1 are text everywhere: as in a data frame of the file, in models and in lists."""
+    names = ["gr\xf6\xdfe", "caf\xe9", "preis \u20ac", "d", "e", "f"]
+    table = pd.DataFrame(made.X, columns=names).assign(label=made.y, qid=made.qid)
+    table.to_csv(tmp_path / "latin1.csv", index=False, encoding="cp1252")
+    table.to_csv(tmp_path / "utf8.csv", index=False)
+    params = {**small, "monotone": {names[0]: 1}}
+    data = Dataset(tmp_path / "latin1.csv")
+    assert data.feature_names == names
+    model = train(params, data)
+    assert model.to_bytes() == train(params, Dataset(tmp_path / "utf8.csv")).to_bytes()
+    expected = model.predict(pd.read_csv(tmp_path / "latin1.csv", encoding="cp1252"))
+    for other in (tmp_path / "latin1.csv", tmp_path / "utf8.csv", data, table):
+        assert np.array_equal(model.predict(other), expected)
+    assert set(model.importance()) <= set(names) and rankwood.evaluate(data, model)["ndcg@10"] > 0
+    model.save(tmp_path / "model.txt")
+    assert np.array_equal(rankwood.Model.load(tmp_path / "model.txt").predict(data), expected)
+    assert Dataset(tmp_path / "latin1.csv", ignore=[names[1]]).feature_names == [names[0], *names[2:]]
+    assert model.report(None, data, n_repeats=0)

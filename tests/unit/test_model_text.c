@@ -77,7 +77,8 @@ Test(model_text, everything_except_the_trees_reads_back)
         const char *text = i == 1 ? "x" : texts[i]; /* only a parameter's value may be empty */
         cr_assert_eq(rw_mem_copy_text(ctx, &model->params.param[i].name, name), RW_OK);
         cr_assert_eq(rw_mem_copy_text(ctx, &model->params.param[i].value, texts[i]), RW_OK);
-        cr_assert_eq(rw_mem_copy_text(ctx, &model->name[i].name, text), RW_OK);
+        cr_assert_eq(rw_mem_copy_text(ctx, &model->name[i].name, i == 5 ? "\xc3\x80" : text),
+                     RW_OK);
         cr_assert_eq(rw_mem_copy_text(ctx, &model->metric_name[i], text), RW_OK);
         model->name[i].feature = (uint32_t)i * 9362;
     }
@@ -100,6 +101,36 @@ Test(model_text, everything_except_the_trees_reads_back)
     for (int i = 0; i < 24; i++)
         cr_assert(read->metric_value[i] == model->metric_value[i] || i == 3);
     cr_assert(isnan(read->metric_value[3]));
+    rw_mem_free(text);
+    rw_model_free(read);
+    rw_model_free(model);
+}
+
+/* Earlier versions stored names in the encoding of a CSV file. */
+Test(model_text, names_become_utf8)
+{
+    static const char *const names[][2] = {{"caf\xe9", "caf\xc3\xa9"},
+                                           {"\x80\x8d\xff", "\xe2\x82\xac\xc2\x8d\xc3\xbf"},
+                                           {"\xc3\xa9", "\xc3\xa9"}, /* UTF-8 */
+                                           {"\xc3\xa9\xe9", "\xc3\x83\xc2\xa9\xc3\xa9"},
+                                           {"\xe2\x82", "\xc3\xa2\xe2\x80\x9a"}}; /* truncated */
+    enum { COUNT = sizeof(names) / sizeof(*names) };
+    struct rw_model *model = fixture_random_model(ctx, 2, 3, 3, 1), *read;
+    cr_assert_eq(RW_NEW(ctx, model->name, COUNT), RW_OK);
+    model->n_names = COUNT;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        model->name[i].feature = i + 100;
+        cr_assert_eq(rw_mem_copy_text(ctx, &model->name[i].name, names[i][0]), RW_OK);
+    }
+    char *text;
+    size_t n;
+    cr_assert_eq(rw_model_print(ctx, model, &text, &n), RW_OK);
+    cr_assert_eq(parse(text, n, &read), RW_OK);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        cr_assert_str_eq(read->name[i].name, names[i][1]);
+        cr_assert(rw_name_is(names[i][1], names[i][0], strlen(names[i][0])));
+        cr_assert(!rw_name_is(names[i][1], names[i][0], strlen(names[i][0]) - 1));
+    }
     rw_mem_free(text);
     rw_model_free(read);
     rw_model_free(model);
