@@ -752,6 +752,8 @@ static void add_files(json_t *files, int number, const struct rw_list *data)
 
 static int write_manifest(struct rw_cli *cli)
 {
+    if (!manifest->path)
+        return rw_record_end(cli, manifest, NULL);
     json_t *files = json_object();
     add_files(files, 0, &cli->operands);
     for (int i = 0; i < valid_files.n; i++) {
@@ -766,7 +768,9 @@ static int write_manifest(struct rw_cli *cli)
         if (more[i].value)
             json_object_set_new(files, more[i].name, rw_result_text(more[i].value));
     }
-    return rw_record_end(cli, manifest, files);
+    const int code = rw_record_end(cli, manifest, files);
+    json_decref(files);
+    return code;
 }
 
 /* Returns " (60 rounds of 4 bags; kept round: 60 of 90)" with the parts that a model has, or "". */

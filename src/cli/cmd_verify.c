@@ -58,9 +58,12 @@ int rw_record_end(struct rw_cli *cli, struct rw_record *record, json_t *files)
         json_object_set(of ? of : document, of ? "files" : name, value);
     }
     errno = 0;
-    if (json_dumpf(document, record->out.file, JSON_INDENT(2)) != 0 ||
-        fputc('\n', record->out.file) == EOF)
-        return rw_msg_errno(errno ? errno : EIO, "cannot write '%s'", record->path);
+    const int failed = json_dumpf(document, record->out.file, JSON_INDENT(2)) != 0 ||
+                       fputc('\n', record->out.file) == EOF;
+    const int why = errno ? errno : EIO;
+    json_decref(document);
+    if (failed)
+        return rw_msg_errno(why, "cannot write '%s'", record->path);
     return rw_out_file_commit(cli->ctx, &record->out);
 }
 
@@ -194,8 +197,8 @@ static int read_manifest(const char *path, json_t **document)
 
 static int run(struct rw_cli *cli)
 {
-    json_t *document = NULL;
-    struct rw_record again = {0};
+    static json_t *document;
+    static struct rw_record again;
     RW_STEP(read_manifest(cli->operands.text[0], &document));
     again.expected = json_dumps(document, 0);
     RW_STEP(rw_manifest_compare(cli->ctx, again.expected, again.expected, &again.difference));
