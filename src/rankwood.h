@@ -1091,6 +1091,7 @@ struct rw_cv_options {
                         memory, and the values of the documents that measure and stop a model
                         influence its thresholds. Their labels do not. */
     int is_serial;   /* 1: train folds one after the other, on the calling thread */
+    int has_metric;  /* 1: on_fold sets a metric, which `auto` of early-stop-rule depends on */
     /* [n_queries] Group of each query, below n_queries. The queries of a group are in one fold.
      * NULL: each query is a group. */
     const uint32_t *groups;

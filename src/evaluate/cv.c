@@ -252,20 +252,22 @@ int rw_trainings_judge(struct rw_ctx *ctx, struct rw_params *params, uint32_t n_
     return RW_OK;
 }
 
-/* A poll for the context of a parallel job. user: the caller's context, which was polled. */
-static int has_stopped(void *user, const struct rw_progress *progress)
-{
-    (void)progress;
-    return rw_poll_is_stopped(user);
-}
-
 struct jobs {
     struct rw_ctx *ctx; /* the caller's; borrowed */
     int n_jobs;
     rw_job_fn run;
     void *user;
-    atomic_int next; /* the first job that no worker has begun */
+    atomic_int next;           /* the first job that no worker has begun */
+    atomic_int is_interrupted; /* 1: the caller has interrupted a job, and so all of them */
 };
+
+/* A poll for the context of a parallel job. user: the jobs, whose context was polled. */
+static int has_stopped(void *user, const struct rw_progress *progress)
+{
+    const struct jobs *jobs = user;
+    (void)progress;
+    return jobs->is_interrupted || rw_poll_is_stopped(jobs->ctx);
+}
 
 /* Runs the next job until all have begun. Jobs are independent, so their workers do not
  * communicate. */
@@ -274,9 +276,13 @@ static int run_some(void *user, struct rw_ctx *ctx, int worker)
     struct jobs *jobs = user;
     RW_TRY(rw_ctx_set_comm(ctx, NULL));
     if (worker > 0)
-        RW_TRY(rw_ctx_set_poll(ctx, has_stopped, jobs->ctx));
-    for (int i; (i = atomic_fetch_add(&jobs->next, 1)) < jobs->n_jobs;)
-        RW_TRY(jobs->run(jobs->user, ctx, i));
+        RW_TRY(rw_ctx_set_poll(ctx, has_stopped, jobs));
+    for (int i; (i = atomic_fetch_add(&jobs->next, 1)) < jobs->n_jobs;) {
+        const int status = jobs->run(jobs->user, ctx, i);
+        if (status == RW_ERR_INTERRUPTED)
+            jobs->is_interrupted = 1;
+        RW_TRY(status);
+    }
     return RW_OK;
 }
 
@@ -387,8 +393,12 @@ static int prepare(struct rw_ctx *ctx, const struct rw_params *params, struct va
     RW_TRY(rw_params_copy(ctx, params, &v->own));
     /* `auto` is resolved once for all folds, from the whole set, so that folds validate the
      * parameters that a training on the whole set would use. */
-    RW_TRY(rw_params_resolve_valid(ctx, v->own, dataset->n_docs, dataset->n_columns, v->nested,
-                                   fold_queries));
+    const struct rw_data_size size = {.n_docs = dataset->n_docs,
+                                      .n_features = dataset->n_columns,
+                                      .n_valid = v->nested,
+                                      .n_valid_queries = fold_queries,
+                                      .has_custom_metric = v->options->has_metric};
+    RW_TRY(rw_params_resolve_size(ctx, v->own, &size));
     RW_TRY(rw_params_drop_idle(ctx, v->own, &RW_FACTS_MEASURED(RW_FACT_UNKNOWN)));
     v->params = *v->own;
     rw_params_on_no_effect(&v->params, RW_NO_EFFECT_SILENT); /* fold warnings would repeat */
