@@ -15,7 +15,7 @@ PLACE = "(one entry per parameter, from the library's table)"  # as in rankwood/
 # The page's sections: title, an introduction, and names. A name may have a module of the package before a dot.
 SECTIONS: list[tuple[str, str, str]] = [
     ("Data", "", "Dataset check doctor synth"),
-    ("Training", "", "train verify params Ranker scorer cv select tune"),
+    ("Training", "", "train verify params Ranker scorer cv split_by_time select tune"),
     ("Models", "", "Model"),
     ("Measuring and comparing", "", "evaluate evaluate_runs compare compare_all compare_runs audit"),
     ("Parameters of other trainers", "See also [the table of names](migrating.md).",

@@ -26,6 +26,7 @@ extern "Python" {
     int _rw_gradients(void *user, const struct rw_dataset *train, const double *scores,
                       double *gradients, double *hessians);
     int _rw_on_select(void *user, int number, const struct rw_select_row *row);
+    int _rw_on_fold(void *user, int fold, const struct rw_dataset *const *sets, struct rw_train_hooks *hooks);
     int _rw_on_tune(void *user, const struct rw_tune_trial *trial);
     int _rw_on_doctor(void *user, const struct rw_bench_row *row);
     int _rw_metric(void *user, const struct rw_dataset *dataset, const double *scores,

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         evaluate_runs,
     )
     from rankwood._explain import Explanation, Permuted, Spread
+    from rankwood._folds import split_by_time
     from rankwood._model import Calibration, Model, Pruned, PrunedRow
     from rankwood._params import Parameter, params
     from rankwood._selection import (
@@ -145,6 +146,7 @@ __all__ = [
     "ranks",
     "scorer",
     "select",
+    "split_by_time",
     "synth",
     "train",
     "tune",
@@ -160,6 +162,7 @@ _LATER = {
     "_evaluate": "Audit AuditRow Compared Comparison Comparisons Evaluation Measured audit compare compare_all "
     "compare_runs evaluate evaluate_runs",
     "_explain": "Explanation Permuted Spread",
+    "_folds": "split_by_time",
     "_params": "Parameter params",
     "_model": "Calibration Model Pruned PrunedRow",
     "_workers": "Carrier Ranks Workers ranks workers",

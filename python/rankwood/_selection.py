@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,17 +20,17 @@ from rankwood._core import (
     ffi,
     lib,
     logger,
-    made,
     not_negative,
     text,
     whole,
 )
 from rankwood._dataset import Dataset, need_labels
-from rankwood._evaluate import Evaluation, evaluation_of
+from rankwood._evaluate import Evaluation, Measured, evaluation_of
 from rankwood._explain import Permuted
+from rankwood._folds import Part, grouped, groups_of, in_order, note_positions, parts_of
 from rankwood._model import Model
 from rankwood._params import Params, as_mapping, hinted, need_device
-from rankwood._training import Training, named_params, on_error, working
+from rankwood._training import Callback, Training, named_params, on_error, working
 
 # ---- cross-validation ----
 
@@ -51,12 +51,17 @@ class Fold:
         Number of queries used for early stopping; 0 without early stopping.
     n_test : int
         Number of queries in the fold.
+    evals_result : dict[str, dict[str, list[float]]]
+        Value after each round, by set and metric. The sets are ``"test"``, with early stopping ``"valid"``, and with
+        ``train_metric`` ``"train"``.
 
     Examples
     --------
     >>> fold = rankwood.cv({"rounds": 5}, data, n_folds=3).folds[0]
     >>> fold.n_train + fold.n_valid + fold.n_test
     60
+    >>> len(fold.evals_result["test"]["ndcg@10"])
+    5
     """
 
     model: Model
@@ -64,6 +69,7 @@ class Fold:
     n_train: int
     n_valid: int
     n_test: int
+    evals_result: dict[str, dict[str, list[float]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -75,12 +81,13 @@ class CrossValidation:
     folds : list[Fold]
         The folds, in the order of their numbers.
     pooled : Evaluation
-        Metrics of ``scores`` over all queries.
+        Metrics of ``scores`` over all queries that have some.
     scores : array of float64
         Score of each document by the model that was trained without its query, shape (n_docs,), in the order of the
-        data.
-    fold_of : array of uint32
-        Index in ``folds`` of each query's fold, shape (n_queries,), in the order of ``Dataset.query_offsets``.
+        data. If several folds test a query, it is the first one's score. If none does, it is NaN.
+    fold_of : array of int64
+        Index in ``folds`` of the fold that scores each query, shape (n_queries,), in the order of
+        ``Dataset.query_offsets``; -1 for a query that no fold tests.
 
     Examples
     --------
@@ -92,7 +99,7 @@ class CrossValidation:
     folds: list[Fold]
     pooled: Evaluation
     scores: Floats
-    fold_of: npt.NDArray[np.uint32]
+    fold_of: npt.NDArray[np.int64]
 
     @property
     def models(self) -> list[Model]:
@@ -142,8 +149,12 @@ class CrossValidation:
 def cv(
     params: Mapping[str, Any] | None,
     dataset: Dataset,
-    n_folds: int = 5,
+    n_folds: int | None = None,
     *,
+    groups: Any = None,
+    folds: Any = None,
+    shuffle: bool = True,
+    callbacks: Iterable[Callback] = (),
     shared_bins: bool = False,
     strict: bool = False,
 ) -> CrossValidation:
@@ -152,14 +163,24 @@ def cv(
     Parameters
     ----------
     params : dict or None
-        Parameters as in :func:`rankwood.train`, without functions. ``seed`` also draws the folds, which consist of
-        whole queries and have nearly equal sizes. With early stopping (``early_stop``, 100 by default), the next fold
-        is left out of training and used for stopping. Values for ``"auto"`` are chosen once, for the size of the whole
-        set.
+        Parameters as in :func:`rankwood.train`, also functions. ``seed`` also draws the folds, which consist of whole
+        queries and have nearly equal sizes. With early stopping (``early_stop``, 100 by default), the next fold is left
+        out of training and used for stopping. Values for ``"auto"`` are chosen once, for the size of the whole set.
     dataset : Dataset
         Documents with labels and queries.
-    n_folds : int, default 5
-        Number of folds, at most the number of queries. At least 3, or 2 with ``early_stop=0``.
+    n_folds : int or None, default None
+        Number of folds, at most the number of queries or groups. At least 3, or 2 with ``early_stop=0``. None: 5.
+    groups : array of shape (n_docs,) or (n_queries,), or None, default None
+        Group of each document or query, such as the search text of a session. A group is in one fold.
+    folds : splitter, list of tuples or None, default None
+        Folds of your own. A splitter of scikit-learn divides queries, with ``groups``, and with each query's highest
+        label as ``y``. A tuple ``(train, test)`` or ``(train, valid, test)`` has numbers of documents from 0; ``valid``
+        stops training. Without it, these are the test queries of the next fold that this fold trains on.
+    shuffle : bool, default True
+        False: each fold has consecutive queries or groups of the data.
+    callbacks : list of callable, default ()
+        Functions that are called with a :class:`Round` after each round of each fold. A true result stops the training
+        of the fold. Folds with callbacks or other functions are trained one after the other.
     shared_bins : bool, default False
         Find bin boundaries once, from all documents. This saves time and memory, but the values of the documents that
         measure a fold then influence the thresholds of its model. Their labels do not.
@@ -169,15 +190,17 @@ def cv(
     Returns
     -------
     CrossValidation
-        Models, metrics and scores.
+        Models, metrics of each round, and scores. A metric function is part of each evaluation, without values of
+        queries.
 
     Raises
     ------
     ParameterError
-        A parameter or ``n_folds`` is invalid, a parameter is a function, or ``shared_bins`` is combined with
-        categorical features.
+        A parameter or ``n_folds`` is invalid, ``folds`` divides a query or lacks a part, or ``shared_bins`` is combined
+        with categorical features.
     DataError
-        The data has no labels or is unusable for training.
+        The data has no labels or is unusable for training. Also if a group is missing or changes within a query, or if
+        there are fewer groups than folds.
     OutOfMemoryError
         The device has too little memory.
     UnsupportedError
@@ -188,24 +211,96 @@ def cv(
     >>> found = rankwood.cv({"rounds": 5}, data, n_folds=3)
     >>> list(found.pooled)
     ['ndcg@10']
+    >>> search_text = np.arange(60) % 20  # of each query
+    >>> found = rankwood.cv({"rounds": 5}, data, 3, groups=search_text)
+    >>> len(set(zip(search_text, found.fold_of)))
+    20
     """
-    need_device(as_mapping(params))
+    given = as_mapping(params)
+    need_device(given)
     need_labels(dataset, "dataset")
-    given = dataset._with_own(as_mapping(params))
-    _refuse_functions(given, "cross-validation accepts names only")
-    n_folds = whole(n_folds, "n_folds", 1, 2**31 - 1)
+    given = dataset._with_own(given)
+    if folds is not None and (n_folds is not None or not shuffle):
+        raise ParameterError(f"{'n_folds' if n_folds is not None else 'shuffle'} has no effect with folds")
+    n_folds = 5 if n_folds is None else whole(n_folds, "n_folds", 1, 2**31 - 1)
+    state = _Folds(dataset, given, callbacks)
+    note_positions(dataset, groups if folds is None else folds)
+    ids = groups_of(dataset, groups)
     out = ffi.new("struct rw_cv **")
     with named_params(given, strict or None, dataset.feature_names) as c:
         check(lib.rw_params_check(context(), c.c, lib.RW_PARAMS_TRAIN))
+        if not shuffle:
+            folds, ids = in_order(dataset, n_folds, ids), None
+        parts = None if folds is None else parts_of(dataset, folds, ids, c.get("early-stop") != "0")
+        options = state.options
+        options.n_folds, options.shares_bins = n_folds if parts is None else len(parts), bool(shared_bins)
+        options.groups = ffi.NULL if ids is None else _columns.pointer(ids)
+        options.parts = ffi.NULL if parts is None else _columns.pointer(parts)
         values = dataset._with_values()
         with working("cross-validation"):
-            options = ffi.new("struct rw_cv_options *", {"n_folds": n_folds, "shares_bins": bool(shared_bins)})
             status = lib.rw_cross_validate_with(context(), c.c, values, options, out)
-            validated = made(status, out, lib.rw_free)
-    folds = [_fold(validated, i, dataset) for i in range(validated.n_folds)]
-    scores = _columns.view(validated.scores, dataset.n_docs, np.float64).copy()
-    fold_of = _columns.view(validated.fold_of, dataset.n_queries, np.uint32).copy()
-    return CrossValidation(folds, evaluation_of(validated.pooled), dataset._in_caller_order(scores), fold_of)
+            validated = state.result(status, out)
+    every = [_fold(validated, i, dataset, state) for i in range(validated.n_folds)]
+    scores = dataset._in_caller_order(_columns.view(validated.scores, dataset.n_docs, np.float64).copy())
+    fold_of = _columns.view(validated.fold_of, dataset.n_queries, np.int32).astype(np.int64)  # UINT32_MAX becomes -1
+    pooled = evaluation_of(validated.pooled)
+    if state.first.metric is not None:
+        is_whole = bool((fold_of >= 0).all())
+        value = state.first.measure(dataset, scores) if is_whole else float("nan")
+        pooled = _with_function(pooled, state.first.metric_name, value)
+    return CrossValidation(every, pooled, scores, fold_of)
+
+
+class _Folds:
+    """State of the library's callbacks of a cross-validation: a training for each fold."""
+
+    def __init__(self, dataset: Dataset, given: dict[str, Any], callbacks: Iterable[Callback]) -> None:
+        self.dataset = dataset
+        self.first = Training([dataset], ["train"], callbacks)
+        self.hooks, *self._keep = self.first.hooks(given)
+        self.hooks.on_start = ffi.NULL
+        self.has_functions = self.first.gradients is not None or self.first.metric is not None
+        self.trainings: dict[int, Training] = {}
+        self._keep.append(ffi.new_handle(self))
+        is_serial = self.has_functions or bool(self.first.callbacks)
+        self.options = ffi.new(
+            "struct rw_cv_options *", {"is_serial": is_serial, "user": self._keep[-1], "on_fold": lib._rw_on_fold}
+        )
+        self.options.has_metric = self.first.metric is not None
+
+    def begin(self, fold: int, sets: Any, hooks: Any) -> int:
+        """Sets the hooks of a fold."""
+        self._end_parts()
+        kinds = {"train": lib.RW_CV_TRAIN, "valid": lib.RW_CV_VALID, "test": lib.RW_CV_TEST}
+        mine = {name: sets[kind] for name, kind in kinds.items() if sets[kind] != ffi.NULL}
+        parts = [Part(self.dataset, one) if self.has_functions else self.dataset for one in mine.values()]
+        training = Training(parts, list(mine), self.first.callbacks)
+        training.fold = fold
+        for name in ("gradients", "metric", "metric_name", "metric_of_labels"):
+            setattr(training, name, getattr(self.first, name))
+        self.trainings[fold] = training
+        self._keep.append(ffi.new_handle(training))
+        hooks[0] = self.hooks[0]
+        hooks.user = self._keep[-1]
+        return 0
+
+    def _end_parts(self) -> None:
+        for training in self.trainings.values() if self.has_functions else ():
+            for part in training.sets:
+                part._values = None
+
+    def result(self, status: int, out: Any) -> Any:
+        """Returns the struct rw_cv, or raises the exception of the caller's code."""
+        self._end_parts()
+        self._keep.clear()  # a handle of this object among them
+        over = next((one for _, one in sorted(self.trainings.items()) if one.is_over()), self.first)
+        return over.result(status, out, lib.rw_free)
+
+
+@ffi.def_extern(error=1, onerror=on_error)
+def _rw_on_fold(user: Any, fold: int, sets: Any, hooks: Any) -> int:
+    folds: _Folds = ffi.from_handle(user)
+    return folds.first.guard(lambda: folds.begin(fold, sets, hooks))
 
 
 def _refuse_functions(given: Mapping[str, Any], why: str) -> None:
@@ -214,13 +309,25 @@ def _refuse_functions(given: Mapping[str, Any], why: str) -> None:
             raise ParameterError(f"{name} is a function; {why}")
 
 
-def _fold(validated: Any, i: int, dataset: Dataset) -> Fold:
+def _with_function(evaluation: Evaluation, name: str, value: float) -> Evaluation:
+    """Adds the value of a metric function, which has no values of queries."""
+    n = len(next(iter(evaluation.metrics.values())).per_query)
+    own = Measured(name, value, n, 0.0, np.full(n, np.nan))
+    return Evaluation([own, *evaluation.metrics.values()], evaluation.conventions)
+
+
+def _fold(validated: Any, i: int, dataset: Dataset, state: _Folds) -> Fold:
     c = validated.folds[i]
     # the struct rw_cv owns the models, so it lives as long as any of them
     model = Model(ffi.gc(c.model, lambda _, owner=validated: None))
     if dataset.feature_names is not None:
         model.feature_names = list(dataset.feature_names)
-    return Fold(model, evaluation_of(c.eval), c.n_train, c.n_valid, c.n_test)
+    training = state.trainings[i]
+    evaluation = evaluation_of(c.eval)
+    if training.metric is not None:
+        values = training.evals["test"][training.metric_name]
+        evaluation = _with_function(evaluation, training.metric_name, values[(model.best_round or len(values)) - 1])
+    return Fold(model, evaluation, c.n_train, c.n_valid, c.n_test, training.evals)
 
 
 # ---- features ----
@@ -351,6 +458,7 @@ def select(
     sure: bool = False,
     n_repeats: int = 5,
     test: Dataset | None = None,
+    groups: Any = None,
     strict: bool = False,
 ) -> Selected:
     """Select the smallest feature set whose metric loses at most ``loss``.
@@ -377,6 +485,8 @@ def select(
         Shuffles of each feature, 1 to 1000.
     test : Dataset or None, default None
         Set to measure once, with all and with the selected features.
+    groups : array or None, default None
+        Group of each document or query of ``valid``, as in :func:`cv`. The two halves divide no group.
     strict : bool, default False
         Raise a :class:`ParameterError` for a parameter without effect; otherwise it is not reported.
 
@@ -432,7 +542,8 @@ def select(
     with named_params(given, strict or None, names) as c:
         binned, measured = train_set._for_training(c), values_of(valid)
         options.test = ffi.NULL if test is None else values_of(test)
-        status = lib.rw_select(context(), c.c, binned, measured, options, out)
+        with grouped(options, valid, groups):
+            status = lib.rw_select(context(), c.c, binned, measured, options, out)
         selected = training.result(status, out, lib.rw_free)
     return _selected(selected, names)
 

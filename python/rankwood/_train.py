@@ -96,6 +96,7 @@ def train(
     callbacks: Iterable[Callback] = (),
     export_for: str | None = None,
     featureset: Path | None = None,
+    groups: Any = None,
     strict: bool | None = False,
     manifest: bool = False,
 ) -> Model:
@@ -142,6 +143,9 @@ def train(
         Training fails before the first round if the format may be unable to represent the model.
     featureset : str, path or None, default None
         Feature set for ``export_for`` ``"opensearch"`` and ``"elasticsearch"``, as in :meth:`Model.export`.
+    groups : array or None, default None
+        With ``early_stop_rule="folds"``: group of each document or query, which no fold divides, as in
+        :func:`rankwood.cv`.
     strict : bool or None, default False
         Treatment of parameters that have no effect with the others. False issues one :class:`NoEffectWarning` per
         parameter and process, True raises a :class:`ParameterError`, and None does neither. Parameters at their default
@@ -200,7 +204,9 @@ def train(
         if by_folds(given):
             if sets or init is not None:
                 raise ParameterError(f"early_stop_rule='folds' has no use with {'valid' if sets else 'init'}")
-            given, strict = rounds_by_folds(given, train_set, strict), None  # the search has reported them
+            given, strict = rounds_by_folds(given, train_set, groups, strict), None  # the search has reported them
+        elif groups is not None:
+            raise ParameterError("groups has no effect without early_stop_rule='folds'")
         training = Training([train_set, *sets.values()], ["train", *sets], callbacks)
         if not isinstance(manifest, bool):
             raise ParameterTypeError(f"manifest is {manifest!r}; expected True or False")

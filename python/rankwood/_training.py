@@ -68,6 +68,8 @@ class Round:
         Metric values by set (``"train"``, then those of ``valid``) and metric.
     ms : float
         Duration of the round in milliseconds.
+    fold : int | None
+        Number of the fold in :func:`cv`, from 0; otherwise None.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Round:
     best_value: float
     metrics: dict[str, dict[str, float]]
     ms: float
+    fold: int | None = None
 
 
 Callback = Callable[[Round], Any]
@@ -348,6 +351,7 @@ class Training:
         self.metric_of_labels = False  # its arguments are labels and scores
         self.n_rounds = 0  # finished rounds
         self.stop_on: str | None = None  # the validation set that stops training
+        self.fold: int | None = None  # of a cross-validation
         self.position_bias: PositionBias | None = None
         self.record: Any = None  # of _manifest, or None
         self.progress = Progress()
@@ -402,6 +406,16 @@ class Training:
         hooks.metric_lower_is_better = int(bool(getattr(function, "lower_is_better", is_loss)))
         return held
 
+    def measure(self, data: Dataset, scores: Floats) -> float:
+        """Returns the value of the metric function."""
+        assert self.metric is not None
+        result = self.metric(data.label, scores) if self.metric_of_labels else self.metric(scores, data)
+        try:
+            return float(result)
+        except (TypeError, ValueError, OverflowError):
+            name, kind = self.metric_name, type(result).__name__
+            raise DataError(f"the metric {name!r} returned a {kind}; expected a number") from None
+
     def guard(self, call: Callable[[], int | None]) -> int:
         """Runs the caller's code. An exception ends training, and train raises it unchanged."""
         if self.error is not None:
@@ -454,8 +468,9 @@ class Training:
             for metric, value in values.items():
                 self.evals.setdefault(name, {}).setdefault(metric, []).append(value)
         self.n_rounds = c.round
-        done = Round(c.round, c.n_rounds, c.best_round, c.best_value, metrics, c.ms)
-        self.progress.round(done)
+        done = Round(c.round, c.n_rounds, c.best_round, c.best_value, metrics, c.ms, self.fold)
+        if self.fold is None:  # a cross-validation shows the progress of all folds
+            self.progress.round(done)
         stop = False
         for callback in self.callbacks:
             stop = bool(callback(done)) or stop
@@ -591,18 +606,11 @@ def _rw_metric(user: Any, dataset: Any, scores: Any, value: Any) -> int:
     training: Training = ffi.from_handle(user)
 
     def call() -> int:
-        assert training.metric is not None
         data = next(
             (one for one in training.sets if one._is(dataset)),
             training.sets[0],
         )
-        given = data._in_caller_order(_doubles(scores, data.n_docs))
-        result = training.metric(data.label, given) if training.metric_of_labels else training.metric(given, data)
-        try:
-            value[0] = float(result)
-        except (TypeError, ValueError, OverflowError):
-            name, kind = training.metric_name, type(result).__name__
-            raise DataError(f"the metric {name!r} returned a {kind}; expected a number") from None
+        value[0] = training.measure(data, data._in_caller_order(_doubles(scores, data.n_docs)))
         return 0
 
     return training.guard(call)

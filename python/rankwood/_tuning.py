@@ -21,6 +21,7 @@ from rankwood._core import (
 )
 from rankwood._dataset import Dataset, need_labels
 from rankwood._evaluate import Comparison, comparison_of
+from rankwood._folds import grouped, note_positions
 from rankwood._handles import check_apart
 from rankwood._model import Model
 from rankwood._params import as_mapping, as_text, hinted, need_device, number_or_text
@@ -85,6 +86,7 @@ def tune(
     trials: int | None = None,
     time: float | str | None = None,
     space: Mapping[str, Any] | None = None,
+    groups: Any = None,
     checkpoint: Path | None = None,
     resume: Path | None = None,
     strict: bool = False,
@@ -114,6 +116,9 @@ def tune(
     space : dict or None, default None
         Parameters to search: a tuple ``(least, most)`` or ``(least, most, "log")``, or a list of values. None: the
         default space.
+    groups : array or None, default None
+        Group of each document or query of the set that measures trials (``valid``, or ``train_set`` with folds), as in
+        :func:`cv`. Neither folds nor the halves of the estimate divide a group.
     checkpoint : str, path or None, default None
         File for the results of all trials so far, written after each stage of the search. A failed write is a warning.
     resume : str, path or None, default None
@@ -172,7 +177,7 @@ def tune(
     options.on_trial = lib._rw_on_tune
     _paths = hook_checkpoints(checkpoint, None, resume, options)
     given = as_mapping(params)
-    c, used = _search(given, train_set, valid, options, strict, "tune")
+    c, used = _search(given, train_set, valid, options, groups, strict, "tune")
     tuned = _tuned(c, given, train_set)
     tuned.model.used_params = used
     return tuned
@@ -184,10 +189,12 @@ def by_folds(given: Mapping[str, Any]) -> bool:
     return named.get("early-stop-rule") == "folds" and str(named.get("early-stop", 100)) != "0"
 
 
-def rounds_by_folds(given: Mapping[str, Any], train_set: Dataset, strict: bool | None) -> dict[str, Any]:
+def rounds_by_folds(
+    given: Mapping[str, Any], train_set: Dataset, groups: Any, strict: bool | None
+) -> dict[str, Any]:
     """Returns the parameters with the number of rounds that 5 folds choose, as trial 0 of a tuning does."""
     options = ffi.new("struct rw_tune_options *", {"n_trials": 1, "n_folds": 5, "without_model": 1})
-    c, _ = _search(given, train_set, None, options, strict, "early_stop_rule='folds'")
+    c, _ = _search(given, train_set, None, options, groups, strict, "early_stop_rule='folds'")
     rounds = number_or_text(text(lib.rw_params_get(c.params, b"rounds")))
     logger.info("5 folds choose %d rounds: estimated %s %.5f (%d queries)", rounds, text(c.metric),
                 c.estimate.mean_a, c.estimate.n_queries)  # fmt: skip
@@ -201,6 +208,7 @@ def _search(
     train_set: Dataset,
     valid: Dataset | None,
     options: Any,
+    groups: Any,
     strict: bool | None,
     what: str,
 ) -> tuple[Any, dict[str, int | float | str]]:
@@ -224,7 +232,10 @@ def _search(
             measured = (
                 valid._with_values() if names is None else valid._with_values_as(names, range(len(names)), len(names))
             )
-        status = lib.rw_tune(context(), c.c, values, measured, options, out)
+        if valid is None:
+            note_positions(train_set, groups)
+        with grouped(options, train_set if valid is None else valid, groups):
+            status = lib.rw_tune(context(), c.c, values, measured, options, out)
         if training.is_over() and status == lib.RW_OK:
             lib.rw_free(out[0])
             status = lib.RW_ERR_INTERRUPTED

@@ -94,9 +94,16 @@ def test_comparing() -> None:
     names = run(
         "comparing",
         blocks_of("docs/how-to/compare.md"),
-        {"rankwood": rankwood, "model": model, "regression": regression, "test_set": test.dataset()},
+        {
+            "rankwood": rankwood,
+            "model": model,
+            "regression": regression,
+            "test_set": test.dataset(),
+            "train_set": made.dataset(),
+        },
     )
     assert names["pair"].low <= names["pair"].difference <= names["pair"].high
+    assert len(names["curve"]) <= 30
     assert len(names["found"]) == 2
 
 
@@ -120,7 +127,15 @@ def test_clicks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = run(
         "clicks",
         blocks_of("docs/how-to/clicks.md"),
-        {"rankwood": rankwood, "X": made.X, "clicked": clicked, "session": made.qid, "shown": position},
+        {
+            "rankwood": rankwood,
+            "X": made.X,
+            "clicked": clicked,
+            "session": made.qid,
+            "shown": position,
+            "search_text": [f"text {one % 20}" for one in made.qid],
+            "day": made.qid // 5,
+        },
     )
     assert (tmp_path / "propensities.txt").stat().st_size > 10
     assert names["model"].n_trees > 0 and names["first"].position_bias is not None

@@ -96,8 +96,6 @@ def test_cv_models_outlive_the_rest() -> None:
         ({"early_stop": 0}, 1, "folds is 1"),
         ({"early_stop": 0}, 41, "40, the number of queries"),
         ({"leafs": 3}, 5, "leaves"),
-        ({"metric": len}, 5, "metric is a function"),
-        ({"objective": len}, 5, "objective is a function"),
     ],
 )
 def test_cv_refuses(params: dict[str, Any], n_folds: int, message: str) -> None:
