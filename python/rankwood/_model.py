@@ -761,6 +761,8 @@ class Model(Scorer):
         n = self._count(n_trees) or self.n_trees
         if missing == missing and (isinstance(data, Dataset) or is_paths(data)):
             raise ParameterError("missing is only for data that is not a Dataset; pass it to Dataset instead")
+        if getattr(data, "shape", (1,))[:1] == (0,):
+            return np.empty((0, n), np.int32)
         dataset = self._dataset_of(data, missing)
         with using_threads(threads), caller_names(self.feature_names):
             batches = self._values_by_batch(dataset)

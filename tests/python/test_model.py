@@ -568,6 +568,7 @@ def test_leaves_are_those_of_the_scores(made: Made, model: Model, tmp_path: Path
         scores += [value[tree, leaf] for leaf in leaves[:, tree].tolist()]
     assert np.array_equal(scores, model.predict(made.X))
     assert np.array_equal(model.leaves(made.X, n_trees=3), leaves[:, :3])
+    assert model.leaves(made.X[:0]).shape == (0, model.n_trees)
     order = np.random.default_rng(1).permutation(len(made.X))
     scattered = rankwood.Dataset(made.X[order], made.y[order], qid=made.qid[order], sort=True)
     assert np.array_equal(model.leaves(scattered), leaves[order])
