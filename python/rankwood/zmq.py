@@ -56,7 +56,7 @@ class _Sockets(Carrier):
         self._ends: dict[int, str] = {}  # why workers failed; "" if another one did before
         self._left: set[int] = set()  # workers that finished
         self._lost: dict[int, float] = {}  # when connections broke
-        self._looked, self._aborted = 0.0, False
+        self._looked, self._aborted, self._why = 0.0, False, ""
         try:
             self._meet(first, host)
         except BaseException:
@@ -204,7 +204,8 @@ class _Sockets(Carrier):
                 before, until = done, time.monotonic() + self._timeout
             elif time.monotonic() > until:
                 silent = _named(sorted({*full, *late}))
-                raise WorkerError(f"{silent} of {self.n_ranks}: no answer within {self._timeout:g} s")
+                self._why = f"{silent} of {self.n_ranks}: no answer within {self._timeout:g} s"
+                raise WorkerError(self._why)
             self._receive(min(1, self._timeout), full)
             self._check({*full, *late})
 
@@ -252,7 +253,7 @@ class _Sockets(Carrier):
 
     def abort(self, why: str) -> None:
         self._aborted = True
-        self._send_all(_END, why.encode("utf-8", "replace")[: _CHUNK // 2], LOOK_S)
+        self._send_all(_END, (why or self._why).encode("utf-8", "replace")[: _CHUNK // 2], LOOK_S)
 
     def close(self) -> None:
         seconds = LOOK_S if self._aborted else self._timeout  # the last data may be for a worker that is late

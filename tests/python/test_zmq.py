@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -117,12 +119,12 @@ def test_failures(made: Made) -> None:
     def sleeps(here: rankwood.Workers) -> None:
         if here.rank == 1:
             time.sleep(3)
-        rankwood.train(PARAMS, part(made, here.rank, 2))
+        rankwood.train(PARAMS, part(made, here.rank, 3))
 
     begin = time.monotonic()
-    told = run(2, sleeps, timeout=1)
-    assert "worker 1 of 2: no answer within 1 s" in str(told[0])
-    assert isinstance(told[1], rankwood.WorkerError) and time.monotonic() - begin < 15
+    told = run(3, sleeps, timeout=1)
+    assert all(isinstance(one, rankwood.WorkerError) for one in told) and time.monotonic() - begin < 15
+    assert all("worker 1 of 3: no answer within 1 s" in str(one) for one in (told[0], told[2])), told
 
 
 def test_token() -> None:
@@ -173,6 +175,34 @@ def test_strangers(made: Made) -> None:
         over.set()
         thread.join()
     assert told == [alone] * 2 and min(n_sent) > 0
+
+
+def test_messages_of_meetings() -> None:
+    """Data that arrives before the table keeps its order, and messages of another meeting are ignored."""
+    host, _, port = free_address().rpartition(":")
+    carrier = rankwood.zmq._Sockets(0, 1, (host, int(port)), TOKEN, host, 5)
+    carrier.rank, carrier._id, carrier._data = 1, b"", [deque(), deque()]
+
+    def arrives(meeting: bytes, kind: bytes, number: int, body: bytes) -> None:
+        carrier._store(*(zmq.Frame(one) for one in (rankwood.zmq._HEAD.pack(meeting, kind, 0, number), body)))
+
+    this, last = b"12345678", b"87654321"
+    arrives(last, b"e", 0, b"of the last meeting")
+    arrives(this, b"d", 0, b"first")
+    arrives(last, b"d", 0, b"of the last meeting")
+    arrives(bytes(8), b"t", 0, json.dumps([this.hex(), ["tcp://a", "tcp://b"]]).encode())
+    arrives(last, b"d", 1, b"of the last meeting")
+    arrives(this, b"d", 1, b"second")
+    assert [(number, body.bytes) for number, body in carrier._data[0]] == [(0, b"first"), (1, b"second")]
+    assert not carrier._ends and not carrier.has_failed() and carrier._homes == {0: "tcp://a", 1: "tcp://b"}
+    got = np.empty(11, np.uint8)
+    carrier._data, carrier._n_got = [deque(carrier._data[0]), deque()], [0, 0]
+    carrier._exchange({}, {0: got})
+    assert got.tobytes() == b"firstsecond"
+    arrives(this, b"d", 3, b"third")  # the second was lost
+    with pytest.raises(rankwood.WorkerError, match="worker 0: a message was lost"):
+        carrier._exchange({}, {0: got})
+    carrier.close()
 
 
 def test_listens_only_there(monkeypatch: pytest.MonkeyPatch) -> None:
