@@ -113,7 +113,7 @@ def train(
         argument is named ``y_true``, as in scikit-learn, is called as ``metric(labels, scores)``, with the documents of
         all queries together and without weights; lower is better if its name ends with ``_error``, ``_loss`` or
         ``_deviance``. ``rate`` may be a list with the rate of each round, or a function of the round, from 0 at the
-        model's first one, which is called for all rounds before training (so ``rounds`` cannot grow on resuming). ``seed`` may be a random generator of numpy.
+        model's first one, which is called for all rounds before training. ``seed`` may be a random generator of numpy.
     train_set : Dataset
         Documents with labels and queries.
     valid : Dataset, dict of Dataset, list of Dataset or None, default None
@@ -133,8 +133,8 @@ def train(
     resume : str, path or None, default None
         Checkpoint to resume from. ``"auto"`` uses the file of ``checkpoint`` if it exists. The model is identical to
         that of an uninterrupted training. Data and parameters must be unchanged, except that ``rounds`` may grow and
-        ``threads``, ``device``, ``hist`` and ``batch`` may differ. Objective and metric functions must depend on their
-        arguments only.
+        ``threads``, ``device``, ``hist`` and ``batch`` may differ. A function as ``rate`` keeps ``rounds`` fixed.
+        Objective and metric functions must depend on their arguments only.
     callbacks : list of callable, default ()
         Functions that are called with a :class:`Round` after each round. A true result stops training. After a resume,
         they are called for new rounds only.
