@@ -27,7 +27,8 @@ def differences(wheel: Path, most: float, libraries: list[str]) -> list[str]:
     if wheel.stat().st_size > most * 1e6:
         found.append(f"{wheel.stat().st_size / 1e6:.1f} MB, expected at most {most:g}")
     names = [name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")]
-    wanted = [f"rankwood/{re.escape(path.name)}" for path in sorted(SOURCES.iterdir()) if path.is_file()]
+    sources = [path for path in sorted(SOURCES.rglob("*")) if path.is_file() and path.parent.name != "__pycache__"]
+    wanted = [f"rankwood/{re.escape(path.relative_to(SOURCES).as_posix())}" for path in sources]
     wanted += [r"rankwood/_ffi\.abi3\.so"]
     wanted += [INFO + name for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")]
     for pattern in wanted + [rf"rankwood\.libs/lib{name}.*|rankwood/\.dylibs/lib{name}.*" for name in libraries]:
