@@ -1,7 +1,8 @@
-"""Ten things that a new user does in the first hour, with README, docs/how-to/python.md and docstrings alone."""
+"""Thirteen things that a new user does in the first hour, with README, docs/how-to/python.md and docstrings alone."""
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import subprocess
@@ -360,3 +361,92 @@ def test_polars_frame(table: Any, unseen: Any, trained: rankwood.Model) -> None:
     assert np.array_equal(np.sort(trained.predict(unseen))[::-1], ranked["score"].to_numpy())
     with pytest.raises(rankwood.DataError, match=r"LazyFrame.*\n.*collect\(\)"):
         rankwood.Dataset(frame.lazy(), **COLUMNS)
+
+
+# ---- 11: a LightGBM script moves by its import line ----
+
+SCRIPT = """
+import lightgbm as lgb
+
+train_set = lgb.Dataset(X, y, group=group)
+valid_set = lgb.Dataset(X_valid, y_valid, group=group_valid, reference=train_set)
+history = {}
+booster = lgb.train(
+    {"objective": "lambdarank", "num_leaves": 15, "min_data_in_leaf": 5, "eval_at": [10], "verbosity": -1},
+    train_set,
+    num_boost_round=200,
+    valid_sets=[valid_set],
+    callbacks=[lgb.early_stopping(20, verbose=False), lgb.record_evaluation(history)],
+)
+ranker = lgb.LGBMRanker(n_estimators=30, min_child_samples=5, verbosity=-1).fit(X, y, group=group)
+"""
+
+
+def test_lightgbm_script_with_another_import(table: Any, unseen: Any) -> None:
+    def columns(frame: Any) -> tuple[Any, Any, Any]:
+        return frame[FEATURES], frame["label"].to_numpy(), frame.groupby("query", sort=False).size().to_numpy()
+
+    names = ("X", "y", "group", "X_valid", "y_valid", "group_valid")
+    given = dict(zip(names, (*columns(table), *columns(shop(60, seed=3))), strict=True))
+
+    def run(text: str) -> dict[str, Any]:
+        space = dict(given)
+        exec(text, space)
+        return space
+
+    moved = run(SCRIPT.replace("import lightgbm as", "import rankwood.compat.lightgbm as"))
+    curve = moved["history"]["valid_0"]["ndcg@10"]
+    best = moved["booster"].best_iteration
+    assert best == int(np.argmax(curve)) + 1 and len(curve) == best + 20
+    assert moved["booster"].best_score["valid_0"]["ndcg@10"] == curve[best - 1]
+    scores = {how: moved[how].predict(unseen[FEATURES]) for how in ("booster", "ranker")}
+    assert min(ndcg(unseen, of) for of in scores.values()) > ndcg(unseen, unseen["clicks"]) + 0.03
+
+    lightgbm = pytest.importorskip("lightgbm")
+    theirs = run(SCRIPT)
+    for how, of in scores.items():
+        assert ndcg(unseen, of) > ndcg(unseen, theirs[how].predict(unseen[FEATURES])) - 0.02
+    saved = lightgbm.Booster(model_str=moved["booster"].model_to_string())
+    assert np.array_equal(saved.predict(unseen[FEATURES]), scores["booster"])
+
+
+# ---- 12: cross-validation by search text ----
+
+
+def test_folds_by_search_text() -> None:
+    """Four sessions of each search text have the same documents, and clicks instead of judgments."""
+    rng = np.random.default_rng(4)
+    searches = shop(60, seed=5)
+    liked = np.where(rng.random(len(searches)) < 0.3, 0.9, 0.05)  # what no feature explains
+    sessions = []
+    for session in range(4):
+        one = searches.assign(text=searches["query"], query=searches["query"] + f" #{session}", session=session)
+        sessions.append(one.assign(label=(rng.random(len(one)) < liked).astype(int)))
+    clicks = pd.concat(sessions).sort_values(["text", "session"], kind="stable")
+    # a column that names the search: with it, a model can remember the clicks of other sessions of the same search
+    clicks["search"] = clicks["text"].str.extract(r"(\d+)$", expand=False).astype(int) + clicks["price"] / 1000
+    data = rankwood.Dataset(clicks, label="label", qid="query", ignore=["title", "text", "session"])
+    params = {**PARAMS, "leaves": 63, "l2": 1, "rounds": 60}
+    leaking = rankwood.cv(params, data, 4)
+    honest = rankwood.cv(params, data, 4, groups=clicks["text"].to_numpy())
+    assert honest.pooled["ndcg@10"] < leaking.pooled["ndcg@10"] - 0.02
+    texts = clicks.groupby("query", sort=False)["text"].first().to_numpy()
+    assert [len(set(honest.fold_of[texts == text])) for text in set(texts)] == [1] * 60
+
+
+# ---- 13: a training verified from its manifest ----
+
+
+def test_training_verified_from_its_manifest(table: Any, unseen: Any, tmp_path: Path) -> None:
+    data, valid = rankwood.Dataset(table, **COLUMNS), rankwood.Dataset(unseen, **COLUMNS)
+    params = {**PARAMS, "early_stop": 10}
+    model = rankwood.train(params, data, valid=valid, manifest=True)
+    file = tmp_path / "model.json"
+    file.write_text(json.dumps(model.manifest))
+    assert rankwood.verify(file, data, valid=valid, params={"threads": 1}) is None
+    changed = table.copy()
+    changed.loc[7, "label"] = 3 - changed.loc[7, "label"]
+    difference = rankwood.verify(file, rankwood.Dataset(changed, **COLUMNS), valid=valid)
+    assert difference is not None and difference.startswith("data train labels")
+    other = rankwood.train({**params, "rate": 0.3}, data, valid=valid, manifest=True)
+    assert other.manifest is not None and other.manifest != model.manifest
