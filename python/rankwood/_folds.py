@@ -97,9 +97,7 @@ def grouped(options: Any, dataset: Dataset, groups: Any) -> Iterator[None]:
 # ---- splits that the caller gives ----
 
 
-def parts_of(
-    dataset: Dataset, folds: Any, groups: npt.NDArray[np.uint32] | None, stops_early: bool
-) -> npt.NDArray[np.uint8]:
+def parts_of(dataset: Dataset, folds: Any, groups: Any, stops_early: bool) -> npt.NDArray[np.uint8]:
     """Returns the use of each query in each fold, enum rw_cv_part of shape (n_folds, n_queries).
 
     With early stopping, the test queries of the next fold stop training where a fold names no others.
@@ -107,7 +105,8 @@ def parts_of(
     if hasattr(folds, "split"):
         labels = dataset._in_own_order(dataset.label)
         highest = np.maximum.reduceat(labels, dataset.query_offsets[:-1].astype(np.int64))
-        splits = list(folds.split(np.zeros((dataset.n_queries, 1)), highest, groups))
+        of_queries = None if groups is None else _by_query(dataset, groups, "groups")
+        splits = list(folds.split(np.zeros((dataset.n_queries, 1)), highest, of_queries))
         query_of = np.arange(dataset.n_queries)
     else:
         if groups is not None:

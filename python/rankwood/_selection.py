@@ -230,11 +230,11 @@ def cv(
     with named_params(given, strict or None, dataset.feature_names) as c:
         check(lib.rw_params_check(context(), c.c, lib.RW_PARAMS_TRAIN))
         if not shuffle:
-            folds, ids = in_order(dataset, n_folds, ids), None
-        parts = None if folds is None else parts_of(dataset, folds, ids, c.get("early-stop") != "0")
+            folds, groups = in_order(dataset, n_folds, ids), None
+        parts = None if folds is None else parts_of(dataset, folds, groups, c.get("early-stop") != "0")
         options = state.options
         options.n_folds, options.shares_bins = n_folds if parts is None else len(parts), bool(shared_bins)
-        options.groups = ffi.NULL if ids is None else _columns.pointer(ids)
+        options.groups = ffi.NULL if ids is None or parts is not None else _columns.pointer(ids)
         options.parts = ffi.NULL if parts is None else _columns.pointer(parts)
         values = dataset._with_values()
         with working("cross-validation"):
