@@ -98,8 +98,11 @@ static void print_results(const struct rw_cli *cli, const struct rw_cv *cv, cons
     rw_result_rows(NULL, rows, columns);
     rw_result_line(
         "train, valid, test: number of queries; pooled: all %u queries, each scored by the "
-        "model that did not use it\n%s%s",
+        "model that did not use it\n%s%s%s",
         pooled->n_queries,
+        rw_load_fold_by
+            ? rw_text("folds: queries with equal '%s' are in one fold\n", rw_load_fold_by)
+            : "",
         how.shares_bins ? "shared bins: bin boundaries are those of all queries\n" : "",
         pooled->conventions);
     rw_result_print(cli, document);
@@ -165,6 +168,8 @@ static int validate(struct rw_cli *cli)
     rw_load_stage_end("cv");
     rw_load_warn_ties(cv->pooled, "scores", RW_TIES_ADVICE);
     results = results_json(cv, cli->params);
+    if (rw_load_fold_by)
+        json_object_set_new(results, "fold_by", rw_result_text(rw_load_fold_by));
     RW_STEP(write_all(cli, cv, results));
     print_results(cli, cv, results);
     return 0;
