@@ -87,8 +87,8 @@ int rw_eval_sets_init(struct rw_eval_sets *eval, struct rw_ctx *ctx, const struc
 
 int rw_eval_sets_report_queries(struct rw_eval_sets *eval, const struct rw_trial *trial)
 {
-    eval->trial = trial;
-    return RW_ARENA_NEW(eval->ctx, &eval->arena, eval->per_query, eval->set[1]->n_queries);
+    eval->stop.trial = trial;
+    return RW_ARENA_NEW(eval->ctx, &eval->arena, eval->stop.per_query, eval->set[1]->n_queries);
 }
 
 int rw_eval_sets_share(struct rw_eval_sets *eval)
@@ -190,7 +190,7 @@ static int measure_set(struct rw_eval_sets *eval, struct rw_engine *engine, int 
     const struct rw_params *params = eval->params;
     struct rw_metric_result result[RW_MAX_METRICS];
     const double *scores = eval->given ? eval->given[set] : eval->scores;
-    double *per_query = set == 1 ? eval->per_query : NULL;
+    double *per_query = set == 1 ? eval->stop.per_query : NULL;
     const int by_engine =
         eval->by_engine[set] ? engine->ops->measure.results(engine, set, result) : 0;
     int by_host = has_custom(eval), n_measured = 0;
@@ -225,7 +225,7 @@ int rw_eval_sets_plan(struct rw_eval_sets *eval, int set, struct rw_metric_plan 
                                     .metric = eval->on_device,
                                     .empty = (enum rw_empty)eval->params->empty,
                                     .ties = (enum rw_ties)eval->params->ties,
-                                    .by_query = set == 1 && eval->per_query};
+                                    .by_query = set == 1 && eval->stop.per_query};
     for (int m = 0; m < eval->n_metrics; m++) {
         if (eval->metric[m].kind->device != RW_METRIC_HOST)
             eval->on_device[plan->n_metrics++] = eval->metric[m];
@@ -286,8 +286,8 @@ int rw_eval_sets_round(struct rw_eval_sets *eval, struct rw_engine *engine, int 
 {
     int v = 0;
     RW_TRY(measure_all(eval, engine, &v));
-    if (eval->trial)
-        RW_TRY(eval->trial->take_values(eval->trial->user, eval->per_query));
+    if (eval->stop.trial)
+        RW_TRY(eval->stop.trial->take_values(eval->stop.trial->user, eval->stop.per_query));
     const size_t n = (size_t)eval->n_values, before = (size_t)(round - 1) * n;
     RW_TRY(RW_GROW(eval->ctx, eval->model->metric_value, eval->value_room, before + n));
     for (int i = 0; i < v; i++)

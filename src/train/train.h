@@ -87,9 +87,12 @@ struct rw_feature_rules {
 int rw_feature_rules_init(struct rw_feature_rules *out, struct rw_ctx *ctx,
                           struct rw_params *params, const struct rw_training_features *set);
 
-/* The state of the rule `paired` (early_stop.c): the stopping metric of each query in each round.
- */
+struct rw_trial;
+/* The values of queries: for the rule `paired` (early_stop.c) the stopping metric in each round,
+ * and for a trial the first metric. */
 struct rw_stopping {
+    const struct rw_trial *trial; /* borrowed; NULL: no trial */
+    double *per_query;            /* [queries of set 1] for the trial, else NULL */
     int is_paired;
     int n_rounds;       /* from the first one that may be kept */
     uint32_t n_queries; /* queries of all workers that count */
@@ -99,15 +102,12 @@ struct rw_stopping {
     double *weight; /* [n_queries] */
 };
 
-struct rw_trial;
 /* The metrics of each round, the best round and early stopping. */
 struct rw_eval_sets {
     struct rw_arena arena;                   /* owns the arrays */
     struct rw_ctx *ctx;                      /* borrowed */
     const struct rw_params *params;          /* borrowed */
     const struct rw_train_hooks *hooks;      /* borrowed; may be NULL */
-    const struct rw_trial *trial;            /* borrowed; may be NULL */
-    double *per_query;                       /* [queries of set 1] for the trial; NULL: no trial */
     struct rw_gain_rule gains;               /* set if a metric or the objective uses gains */
     struct rw_metric metric[RW_MAX_METRICS]; /* [n_metrics] those of the parameter `metric` */
     int n_metrics;                           /* without the custom metric */

@@ -417,7 +417,7 @@ def test_folds_by_search_text() -> None:
     """Four sessions of each search text have the same documents, and clicks instead of judgments."""
     rng = np.random.default_rng(4)
     searches = shop(60, seed=5)
-    liked = np.where(rng.random(len(searches)) < 0.3, 0.9, 0.05)  # what no feature explains
+    liked = np.where(rng.random(len(searches)) < 0.3, 0.9, 0.05)  # unrelated to the features
     sessions = []
     for session in range(4):
         one = searches.assign(text=searches["query"], query=searches["query"] + f" #{session}", session=session)
