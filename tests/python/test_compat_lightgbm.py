@@ -35,6 +35,7 @@ import pytest
 
 import rankwood as rw
 import rankwood.compat.lightgbm as lgb
+from rankwood.compat import _shared
 from rankwood.compat.lightgbm import LGBMRanker
 
 pa = pytest.importorskip("pyarrow")
@@ -130,7 +131,7 @@ def test_a_main_name_has_precedence_over_an_alias(kind: Any) -> None:
     assert ranker.booster_.num_trees() == 3
     by_main = LGBMRanker(min_data_in_leaf=40, bagging_fraction=0.5, bagging_freq=1, **FAST).fit(X, y, group=group)
     used = by_main.booster_.model.params
-    assert (used["min_docs"], used["sample_docs"]) == (40, 0.5)
+    assert (used["min_docs"], used["sample_docs"]) == (20, 0.5)
 
 
 def test_constructors_agree(real: Any) -> None:
@@ -290,6 +291,12 @@ def test_a_model_to_continue() -> None:
     assert second.booster_.num_trees() == 10
     np.testing.assert_array_equal(second.predict(X, num_iteration=5), first.predict(X))
     np.testing.assert_allclose(second.predict(X, start_iteration=5) + first.predict(X), second.predict(X))
+    rates = [lgb.reset_parameter(learning_rate=[0.3, 0.05])]
+    falling = lgb.train(QUIET, sets()[0], 2, init_model=first.booster_, callbacks=rates)
+    constant = lgb.train({**QUIET, "eta": 0.3}, sets()[0], 1, init_model=first.booster_)
+    np.testing.assert_array_equal(
+        falling.predict(X, start_iteration=5, num_iteration=1), constant.predict(X, start_iteration=5)
+    )
 
 
 # ---------------------------------------------------------------- train, cv, Dataset
@@ -351,20 +358,20 @@ def test_train_with_validation_sets_and_callbacks(capsys: Any) -> None:
         seen.append((env.iteration, env.begin_iteration, env.end_iteration, len(env.evaluation_result_list)))
 
     booster = lgb.train(
-        {**QUIET, "eval_at": [5]}, train, 20, valid_sets=[valid, train], valid_names=["held", "own"],
+        {**QUIET, "eval_at": [5]}, train, 40, valid_sets=[valid, train], valid_names=["held", "own"],
         callbacks=[lgb.early_stopping(4), lgb.log_evaluation(2), lgb.record_evaluation(curves), watch],
     )  # fmt: skip
     assert list(curves) == ["own", "held"]
     n = len(curves["held"]["ndcg@5"])
-    assert booster.num_trees() == booster.current_iteration() == n < 20
+    assert booster.num_trees() == booster.current_iteration() == n < 40
     assert booster.best_iteration == 1 + int(np.argmax(curves["held"]["ndcg@5"]))
     assert booster.best_score["own"]["ndcg@5"] == curves["own"]["ndcg@5"][booster.best_iteration - 1]
     assert booster.seen == n - 1
-    assert seen == [(i, 0, 20, 2) for i in range(n)]
+    assert seen == [(i, 0, 40, 2) for i in range(n)]
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("[2]\town's ndcg@5: 0.")
     assert f"[{booster.best_iteration}]\t" in lines[-1]
-    params = {**QUIET, "eval_at": [5], "early_stopping_round": 4, "num_trees": 20}
+    params = {**QUIET, "eval_at": [5], "early_stopping_round": 4, "num_trees": 40}
     of_params = lgb.train(params, train, valid_sets=valid)
     assert of_params.best_iteration == booster.best_iteration
 
@@ -407,6 +414,12 @@ def test_cv_of_queries(real: Any) -> None:
     alone = lgb.Dataset(X[fitted], y[fitted], group=np.unique(qid[fitted], return_counts=True)[1])
     expected = lgb.train(params, alone, 4)
     np.testing.assert_array_equal(models.boosters[1].predict(X[held]), expected.predict(X[held]))
+    values = []
+    for booster, (_, held) in zip(models.boosters, pairs, strict=True):
+        part = lgb.Dataset(X[held], y[held], group=np.unique(qid[held], return_counts=True)[1])
+        values.append(booster.eval(part, "valid")[0].metric_value)
+    assert plain["valid ndcg@3-mean"][-1] == pytest.approx(np.mean(values))
+    assert plain["valid ndcg@3-stdv"][-1] == pytest.approx(np.std(values))
     theirs = real.cv(params, sets(real)[0], 4, nfold=3)
     assert list(theirs) == list(plain)
     assert plain["valid ndcg@3-mean"][-1] == pytest.approx(theirs["valid ndcg@3-mean"][-1], abs=0.05)
@@ -511,8 +524,8 @@ def test_fields_of_a_dataset() -> None:
     with pytest.raises(rw.DataError, match="unknown field 'labels'"):
         ten.set_field("labels", None)
     for kind in X_TYPES.values():
-        chosen = lgb.Dataset(kind(X), y, group=group).subset([3, 1, 200]).construct()
-        np.testing.assert_array_equal(chosen.get_label(), y[[1, 3, 200]])
+        chosen = lgb.Dataset(kind(X), np.arange(len(y)) % 30, group=group).subset([33, 1, 200]).construct()
+        assert (list(chosen.get_label()), list(chosen.get_group())) == ([1, 3, 20], [1, 1, 1])
 
 
 @pytest.mark.parametrize("objective", ["lambdarank", "rank_xendcg"])
@@ -568,7 +581,7 @@ def test_rounds_by_hand() -> None:
     for _ in range(3):
         booster.update()
     whole = lgb.train({**QUIET, "eval_at": [5]}, train, 3, valid_sets=[valid], keep_training_booster=True)
-    np.testing.assert_allclose(booster.predict(Xv), whole.predict(Xv), atol=0.05)
+    np.testing.assert_allclose(booster.predict(Xv), whole.predict(Xv), atol=0.1)
     found = [one[:2] for one in booster.eval_valid() + whole.eval_train()]
     assert found == [("held", "ndcg@5"), ("training", "ndcg@5")]
     assert whole.eval_valid()[0].metric_value == pytest.approx(whole.best_score["valid_0"]["ndcg@5"])
@@ -584,10 +597,29 @@ def test_rounds_by_hand() -> None:
 def test_the_defaults_are_lightgbms() -> None:
     used = lgb.train({"objective": "lambdarank"}, sets()[0]).model.params
     expected = {
-        "rounds": 100, "leaves": 31, "rate": 0.1, "min_docs": 20, "min_hessian": 0.001, "l2": 0, "split": "newton",
-        "sample_features": 1, "gain_noise": 0, "objective": "lambdarank", "truncation": 30, "bins": 255,
+        "rounds": 100, "leaves": 31, "rate": 0.1, "l2": 0, "split": "newton", "sample_features": 1, "gain_noise": 0,
+        "objective": "lambdarank", "truncation": 30, "bins": 255,
     }  # fmt: skip
     assert {name: used[name] for name in expected} == expected
+
+
+def test_the_size_of_a_leaf_counts_hessians_as_in_lightgbm() -> None:
+    """LightGBM's number of documents of a leaf is its sum of hessians over the mean hessian."""
+    train = sets()[0]
+    mean = _shared.mean_hessian({}, train.handle)
+    for given, docs, hessian in (
+        ({}, 10, 20 * mean), ({"min_child_samples": 60}, 30, 60 * mean), ({"min_data": 1}, 1, mean),
+        ({"min_data": 2, "min_sum_hessian": 3.0}, 1, 3.0),
+    ):  # fmt: skip
+        used = lgb.train({**QUIET, **given}, train, 1).model.params
+        assert used["min_docs"] == docs
+        assert used["min_hessian"] == pytest.approx(hessian)
+
+    def squares(scores: Any, data: Any) -> tuple[Any, Any]:
+        return scores - data.get_label(), np.ones(len(scores))
+
+    leaves = lgb.train({**QUIET, "objective": squares}, train, 1).predict(X, pred_leaf=True)
+    assert np.unique(leaves, return_counts=True)[1].min() >= 20  # hessians of 1 count documents
 
 
 def test_aliases_agree_with_lightgbm(real: Any) -> None:

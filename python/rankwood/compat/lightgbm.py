@@ -209,7 +209,12 @@ class _Settings:
             ours["objective"] = lambda scores, _: self.objective(scores, train_set)
         if train_set.position is not None:
             ours.update(debias="additive", position_l2=self.position_l2)
-        if self.l2 > 0 and (mean := _shared.mean_hessian(ours, data, init)) < math.inf:
+        mean = _shared.mean_hessian(ours, data, init)
+        if mean < math.inf:
+            # LightGBM estimates the documents of a leaf: its sum of hessians, over the mean hessian of the split node.
+            least = ours["min_docs"]
+            ours.update(min_docs=max(1, least // 2), min_hessian=max(ours["min_hessian"], least * mean))
+        if self.l2 > 0 and mean < math.inf:
             ours.update(l2=self.l2 / mean, split_l2=self.l2 / mean)
             notes.append(
                 f"lambda_l2: LightGBM adds {self.l2:g} to each sum of hessians; here l2 and split_l2 add "
@@ -296,6 +301,7 @@ class Booster:
         self._valid: dict[str, Dataset] = {}
         self._model: Model | None = None
         self._names: list[str] = []
+        self._ours: dict[str, Any] | None = None  # our parameters of `update`
         if model_file is not None:
             model_str = Path(model_file).read_text(encoding="utf-8")
         if model_str is not None:
@@ -311,7 +317,7 @@ class Booster:
         return self._model
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_train_set": None, "_valid": {}}
+        return {**self.__dict__, "_train_set": None, "_valid": {}, "_ours": None}
 
     def __deepcopy__(self, _memo: Any) -> Booster:
         other = copy.copy(self)
@@ -337,8 +343,10 @@ class Booster:
         if data is None:
             raise DataError("the Booster has no training set")
         settings = _Settings({**resolve(self.params), "num_iterations": 1, **({"objective": fobj} if fobj else {})})
-        ours = settings.for_data(data, self._model)
-        self._set_model(_shared.boost(ours, data.handle, {}, lambda *_: [], lambda *_: False, init=self._model), data)
+        if self._ours is None or train_set is not None or fobj is not None:
+            self._ours = settings.for_data(data, self._model)  # the first tree's hessians apply to all rounds
+        model = _shared.boost(self._ours, data.handle, {}, lambda *_: [], lambda *_: False, init=self._model)
+        self._set_model(model, data)
         return False
 
     def eval(self, data: Dataset, name: str, feval: Any = None) -> list[EvalResult]:
