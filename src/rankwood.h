@@ -185,7 +185,7 @@ RW_API int rw_model_write_memory(struct rw_ctx *ctx, const struct rw_model *mode
                                  size_t *n_bytes);
 /* Frees a result whose type has no free function. These are model texts, and the results of
  * rw_evaluate, rw_audit_new, rw_compare, rw_qrels_read, rw_prune, rw_select, rw_cross_validate,
- * rw_check_new and rw_explainer_new. NULL is allowed. */
+ * rw_check_new, rw_judge_new and rw_explainer_new. NULL is allowed. */
 RW_API void rw_free(void *result);
 
 /* Scores a data set with the first `n_trees` trees; 0 means all. scores: [n_docs], written.
@@ -2028,6 +2028,77 @@ RW_API int rw_out_file_commit(struct rw_ctx *ctx, struct rw_out_file *out);
  * temporary files of this process, at most 16, and does nothing else. This is safe in the handler
  * of a fatal signal. */
 RW_API void rw_out_file_abandon(struct rw_out_file *out);
+
+/* ---- click logs: labels and propensities ----
+ *
+ * A click log has a line for each document that was displayed in a session: session, query,
+ * document, displayed position from 1, and click (0 or 1). It is CSV or TSV, plain or gzip, with or
+ * without a header. */
+
+/* How to judge a log: `struct rw_judge how = RW_JUDGE_DEFAULTS;` */
+struct rw_judge {
+    const char *model;   /* "pbm" (positions), "dbn" (cascade) or "ctr" (no correction) */
+    const char *columns; /* names or numbers (from 1) of session, query, document, position and
+                            click, with commas between them. Four names lack the session, without
+                            which "dbn" is an error. */
+    const char *thresholds; /* smallest rates of the grades 1, 2, ..., rising, with commas between
+                               them; NULL: chosen from the rates (rw_judged.threshold) */
+    uint64_t min_impressions; /* documents with fewer impressions in a query get no label, from 1 */
+    double prior;             /* strength of the mean rate, in examined impressions, 0 to 1e6 */
+    int use_satisfaction;     /* "dbn": 1: a rate is that of clicks that end the search */
+};
+#define RW_JUDGE_COLUMNS "session,query,document,position,click"
+#define RW_JUDGE_DEFAULTS                         \
+    {                                             \
+        "pbm", RW_JUDGE_COLUMNS, NULL, 10, 2.0, 0 \
+    }
+enum { RW_JUDGE_MAX_GRADE = 31, RW_JUDGE_GRADES = 4, RW_JUDGE_MAX_POSITIONS = 256 };
+/* A displayed position. low, high: the 95 % interval of the propensity. */
+struct rw_judged_position {
+    uint32_t position;
+    uint64_t n_impressions, n_clicks;
+    double propensity; /* examinations, relative to those of the first position */
+    double low, high;
+};
+/* A document of a query. low, high: the 95 % interval of the rate, for given propensities. */
+struct rw_judged_label {
+    const char *query, *document;
+    int grade; /* number of thresholds that are at most `rate` */
+    uint64_t n_impressions, n_clicks;
+    double n_examined; /* expected number of examined impressions */
+    double rate;       /* clicks, or those that end the search, per examined impression */
+    double low, high;
+};
+struct rw_judged {
+    uint64_t n_impressions, n_clicks;
+    uint32_t n_sessions; /* 0: the log has no sessions */
+    uint32_t n_queries, n_positions, n_labels;
+    uint32_t n_left_out; /* documents of queries with fewer impressions than min_impressions */
+    int n_thresholds;
+    double threshold[RW_JUDGE_MAX_GRADE]; /* [n_thresholds] smallest rate of the grades from 1 */
+    int n_passes; /* passes of the estimation over the log */
+    double mean_rate;    /* of all documents, which the prior has */
+    double continuation; /* "dbn": probability to continue without satisfaction; else NaN */
+    const struct rw_judged_position *position; /* [n_positions] rising */
+    const struct rw_judged_label *label;       /* [n_labels] by query and document, by their bytes */
+};
+/* Checks `how`, as rw_judge_new does. */
+RW_API int rw_judge_check(struct rw_ctx *ctx, const struct rw_judge *how);
+/* Estimates, from a click log, how often each document of a query would be clicked if it were
+ * examined, and how often each position is examined. The result is identical for any number of
+ * threads. The caller frees *out with rw_free. RW_ERR_ARGUMENT: a member of `how` is out of range.
+ * RW_ERR_PARSE: a malformed line. RW_ERR_DATA: the log does not determine the estimates, as it has
+ * no clicks, only clicks, a session twice, or the same documents always at the same positions. */
+RW_API int rw_judge_new(struct rw_ctx *ctx, const struct rw_judge *how, const char *const *paths,
+                        int n_paths, struct rw_judged **out);
+/* Writes the labels as TSV with a header: query, document, grade, rate, low, high, impressions,
+ * clicks. */
+RW_API int rw_judged_write_labels(struct rw_ctx *ctx, const struct rw_judged *judged,
+                                  struct rw_out_file *out);
+/* Writes lines "POSITION PROPENSITY" for the parameter `propensities`, which limits them to 1/1024
+ * to 1024. */
+RW_API int rw_judged_write_propensities(struct rw_ctx *ctx, const struct rw_judged *judged,
+                                        struct rw_out_file *out);
 
 /* ---- benchmarks and machine checks ---- */
 enum rw_bench_kind {

@@ -6,14 +6,14 @@
 extern const struct rw_command rw_cmd_synth, rw_cmd_bin, rw_cmd_train, rw_cmd_predict, rw_cmd_eval,
     rw_cmd_compare, rw_cmd_cv, rw_cmd_check, rw_cmd_info, rw_cmd_show, rw_cmd_explain,
     rw_cmd_report, rw_cmd_select, rw_cmd_tune, rw_cmd_prune, rw_cmd_calibrate, rw_cmd_export,
-    rw_cmd_import, rw_cmd_bench, rw_cmd_doctor, rw_cmd_completion, rw_cmd_verify;
+    rw_cmd_import, rw_cmd_bench, rw_cmd_doctor, rw_cmd_completion, rw_cmd_verify, rw_cmd_judge;
 const char *const rw_msg_program = "rankwood";
 const struct rw_command *const rw_commands[] = {
     &rw_cmd_synth,     &rw_cmd_bin,        &rw_cmd_train,  &rw_cmd_predict, &rw_cmd_eval,
     &rw_cmd_compare,   &rw_cmd_cv,         &rw_cmd_check,  &rw_cmd_info,    &rw_cmd_show,
     &rw_cmd_explain,   &rw_cmd_report,     &rw_cmd_select, &rw_cmd_tune,    &rw_cmd_prune,
     &rw_cmd_calibrate, &rw_cmd_export,     &rw_cmd_import, &rw_cmd_bench,   &rw_cmd_doctor,
-    &rw_cmd_verify,    &rw_cmd_completion, NULL,
+    &rw_cmd_verify,    &rw_cmd_judge,      &rw_cmd_completion, NULL,
 };
 enum { N_COMMANDS = sizeof(rw_commands) / sizeof(rw_commands[0]) - 1 };
 

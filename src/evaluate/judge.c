@@ -1,0 +1,796 @@
+/* Estimates from click logs: how often documents are clicked if they are examined, and how often
+ * positions are examined.
+ *
+ * pbm, the position-based model (Craswell and others, "An experimental comparison of click
+ * position-bias models", 2008): a click has the probability theta(position) x rate(query,
+ * document). For given thetas, the rate of a document is its clicks divided by the sum of theta
+ * over its impressions. That leaves a likelihood of the thetas alone: where a document's clicks
+ * are, given their number. EM's step multiplies each theta by its clicks / its expected clicks. It
+ * is slow near the maximum, so Newton steps, with the same sums, follow the first EM_PASSES. Only
+ * thetas relative to each other have an effect, and only if documents connect their positions.
+ *
+ * dbn, the dynamic Bayesian network (Chapelle and Zhang, "A dynamic Bayesian network click model",
+ * 2009): a user reads from the top, clicks an examined document with its probability a, and is
+ * satisfied by a clicked one with its probability s. Satisfied users stop; others continue with the
+ * probability g. EM computes, for each session, the probability that a document was examined, and
+ * that the last click satisfied. The rate is a, or a s if the caller wants it: s has a large error,
+ * as only what follows a document's clicks determines it.
+ *
+ * The prior is added to the rates only. During estimation, it would make documents that are seldom
+ * seen alike, and positions as well.
+ *
+ * The sums of dbn are integers, in units of 2^-30, so the number of threads has no effect. Those of
+ * pbm are made by one thread. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/exact.h"
+#include "evaluate/click_log.h"
+
+enum { MODEL_PBM, MODEL_DBN, MODEL_CTR };
+static const char *const model_name[] = {"pbm", "dbn", "ctr"};
+
+#define UNIT    0x1p30 /* a sum's units per 1 */
+#define CERTAIN (1.0 - 0x1p-30)
+#define Z95     1.959963984540054 /* 97.5 % of the normal distribution are below */
+enum { EM_PASSES = 20, MOST_NEWTON = 200, MOST_PASSES = 2000 };
+#define CLOSE_ENOUGH 1e-7 /* largest change of a propensity at which EM ends */
+/* Quantiles of the rates with the gains 0 and 1 of a grade. */
+#define FLOOR_QUANTILE 0.25
+#define TOP_QUANTILE   0.99
+
+/* A document of a query. */
+struct pair {
+    uint64_t n, clicks;
+    uint64_t examined, satisfied;    /* dbn: sums in units */
+    double attraction, satisfaction; /* dbn */
+    double n_examined, rate, scale;  /* scale: rate / attraction */
+};
+
+struct job {
+    struct rw_ctx *ctx;
+    const struct rw_judge *how;
+    int model;
+    struct rw_click_log log;
+    struct rw_arena arena; /* owns the arrays */
+    struct pair *pair;     /* [log.n_pairs] */
+    int n_positions;
+    uint16_t index[RW_MAX_POSITION + 1]; /* of each displayed position */
+    struct rw_judged_position position[RW_JUDGE_MAX_POSITIONS];
+    int n_passes;
+    double mean_rate;
+    /* pbm */
+    double *hessian, *variance; /* [n_positions][n_positions] */
+    double gradient[RW_JUDGE_MAX_POSITIONS], expected[RW_JUDGE_MAX_POSITIONS];
+    uint64_t clicks[RW_JUDGE_MAX_POSITIONS]; /* of documents that have several positions */
+    /* dbn */
+    size_t *session_first; /* [log.n_sessions + 1] rows */
+    size_t longest;
+    double continuation, mean_satisfaction;
+    uint64_t position_examined[RW_JUDGE_MAX_POSITIONS], n_continued, n_could_continue; /* units */
+};
+
+/* ---- counts ---- */
+
+static int by_pair(const void *a, const void *b)
+{
+    const struct rw_impression *x = a, *y = b;
+    if (x->pair != y->pair)
+        return x->pair < y->pair ? -1 : 1;
+    return (x->position > y->position) - (x->position < y->position);
+}
+
+static int count(struct job *job)
+{
+    const struct rw_click_log *log = &job->log;
+    uint64_t n_clicks = 0;
+    uint8_t *seen RW_FREED = NULL;
+    RW_TRY(RW_NEW(job->ctx, seen, RW_MAX_POSITION + 1));
+    RW_TRY(RW_ARENA_NEW(job->ctx, &job->arena, job->pair, log->n_pairs));
+    for (size_t i = 0; i < log->n; i++) {
+        seen[log->row[i].position] = 1;
+        n_clicks += log->row[i].click;
+    }
+    if (log->n == 0)
+        return rw_fail(job->ctx, RW_ERR_DATA, "the log has no impressions");
+    if (n_clicks == 0)
+        return rw_fail(job->ctx, RW_ERR_DATA, "none of the %zu impressions has a click", log->n);
+    if (n_clicks == log->n)
+        return rw_fail(job->ctx, RW_ERR_DATA,
+                       "all %zu impressions have a click\nhint: the log must also have the "
+                       "documents that were displayed and not clicked",
+                       log->n);
+    for (uint32_t p = 1; p <= RW_MAX_POSITION; p++) {
+        if (!seen[p])
+            continue;
+        if (job->n_positions == RW_JUDGE_MAX_POSITIONS)
+            return rw_fail(job->ctx, RW_ERR_DATA,
+                           "more than %d different positions\nhint: give one number to the "
+                           "positions that few users reach",
+                           RW_JUDGE_MAX_POSITIONS);
+        job->index[p] = (uint16_t)job->n_positions;
+        job->position[job->n_positions++] = (struct rw_judged_position){.position = p};
+    }
+    for (size_t i = 0; i < log->n; i++) {
+        const struct rw_impression *row = &log->row[i];
+        struct rw_judged_position *position = &job->position[job->index[row->position]];
+        job->pair[row->pair].n++;
+        job->pair[row->pair].clicks += row->click;
+        position->n_impressions++;
+        position->n_clicks += row->click;
+    }
+    return RW_OK;
+}
+
+/* ---- which positions can be compared ---- */
+
+static int root_of(int *parent, int k)
+{
+    while (parent[k] != k)
+        k = parent[k] = parent[parent[k]];
+    return k;
+}
+
+/* Fails unless clicked documents that were displayed at several positions connect all positions.
+ * The rows must be sorted by pair. */
+static int check_connected(const struct job *job)
+{
+    const struct rw_click_log *log = &job->log;
+    int parent[RW_JUDGE_MAX_POSITIONS];
+    for (int k = 0; k < job->n_positions; k++)
+        parent[k] = k;
+    for (size_t i = 1; i < log->n; i++) {
+        const struct rw_impression *row = &log->row[i];
+        if (row->pair == row[-1].pair && job->pair[row->pair].clicks > 0)
+            parent[root_of(parent, job->index[row->position])] =
+                root_of(parent, job->index[row[-1].position]);
+    }
+    for (int k = 1; k < job->n_positions; k++) {
+        if (root_of(parent, k) != root_of(parent, 0))
+            return rw_fail(
+                job->ctx, RW_ERR_DATA,
+                "the effects of the positions %u and %u cannot be separated from relevance: no "
+                "clicked "
+                "documents connect them by being displayed at different positions\n"
+                "hint: log sessions with different rankings, such as random swaps, or give one "
+                "number to rare positions",
+                job->position[0].position, job->position[k].position);
+    }
+    return RW_OK;
+}
+
+/* ---- position-based model ---- */
+
+/* Adds a document's clicks to the sums. row: [n] its rows, by position. */
+static void add_document(struct job *job, const struct rw_impression *row, size_t n)
+{
+    const double n_clicks = (double)job->pair[row->pair].clicks;
+    const size_t K = (size_t)job->n_positions;
+    uint16_t at[RW_JUDGE_MAX_POSITIONS];
+    double share[RW_JUDGE_MAX_POSITIONS], surplus[RW_JUDGE_MAX_POSITIONS], sum = 0.0;
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint16_t k = job->index[row[i].position];
+        if (i == 0 || k != at[m - 1]) {
+            at[m] = k;
+            surplus[m] = share[m] = 0.0;
+            m++;
+        }
+        share[m - 1] += job->position[k].propensity;
+        surplus[m - 1] += row[i].click;
+    }
+    if (m < 2)
+        return;
+    for (size_t j = 0; j < m; j++)
+        sum += share[j];
+    for (size_t j = 0; j < m; j++) {
+        share[j] /= sum;
+        job->clicks[at[j]] += (uint64_t)surplus[j];
+        surplus[j] -= n_clicks * share[j];
+        job->gradient[at[j]] += surplus[j];
+        job->expected[at[j]] += n_clicks * share[j];
+    }
+    for (size_t j = 0; j < m; j++) {
+        job->hessian[at[j] * K + at[j]] += n_clicks * share[j];
+        for (size_t l = 0; l < m; l++) {
+            job->hessian[at[j] * K + at[l]] -= n_clicks * share[j] * share[l];
+            job->variance[at[j] * K + at[l]] += surplus[j] * surplus[l];
+        }
+    }
+}
+
+/* Computes the sums for the current propensities. */
+static void add_documents(struct job *job)
+{
+    const struct rw_click_log *log = &job->log;
+    const size_t n_cells = (size_t)job->n_positions * (size_t)job->n_positions;
+    memset(job->hessian, 0, n_cells * sizeof(double));
+    memset(job->variance, 0, n_cells * sizeof(double));
+    memset(job->gradient, 0, sizeof(job->gradient));
+    memset(job->expected, 0, sizeof(job->expected));
+    memset(job->clicks, 0, sizeof(job->clicks));
+    for (size_t i = 0, end; i < log->n; i = end) {
+        for (end = i; end < log->n && log->row[end].pair == log->row[i].pair;)
+            end++;
+        if (job->pair[log->row[i].pair].clicks > 0)
+            add_document(job, log->row + i, end - i);
+    }
+    job->n_passes++;
+}
+
+/* Replaces a positive definite matrix by its inverse, except for its first row and column, which it
+ * zeroes: the first position is fixed. Returns 0 if it is not positive definite. a: [n][n] */
+static int invert_without_first(double *a, size_t n)
+{
+    for (size_t k = 1; k < n; k++) {
+        const double pivot = a[k * n + k];
+        if (!(pivot > 1e-9))
+            return 0;
+        a[k * n + k] = 1.0;
+        for (size_t j = 1; j < n; j++)
+            a[k * n + j] /= pivot;
+        for (size_t i = 1; i < n; i++) {
+            const double factor = a[i * n + k];
+            if (i == k)
+                continue;
+            a[i * n + k] = 0.0;
+            for (size_t j = 1; j < n; j++)
+                a[i * n + j] -= factor * a[k * n + j];
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        a[i] = a[i * n] = 0.0;
+    return 1;
+}
+
+/* Multiplies a propensity by exp(x). */
+static void multiply(struct rw_judged_position *position, double x)
+{
+    x = x > 2.0 ? 2.0 : x < -2.0 ? -2.0 : x;
+    position->propensity *= rw_exp2(x * 1.4426950408889634);
+}
+
+static int no_estimate(const struct job *job, int k)
+{
+    return rw_fail(job->ctx, RW_ERR_DATA,
+                   "position %u: too few clicks to estimate its propensity (%llu of %llu "
+                   "impressions)\nhint: give one number to the positions that few users reach",
+                   job->position[k].position, (unsigned long long)job->position[k].n_clicks,
+                   (unsigned long long)job->position[k].n_impressions);
+}
+
+/* Sets the 95 % intervals, by the larger of two variances. The inverse hessian is that of
+ * independent clicks. The other one holds if clicks on a document depend on each other: the inverse
+ * hessian encloses the sums of squares of the documents' surpluses. It needs many documents. */
+static void set_intervals(struct job *job)
+{
+    const size_t K = (size_t)job->n_positions;
+    for (size_t k = 0; k < K; k++) {
+        struct rw_judged_position *position = &job->position[k];
+        const double *row = job->hessian + k * K;
+        double variance = 0.0;
+        for (size_t i = 0; i < K; i++) {
+            for (size_t j = 0; j < K; j++)
+                variance += row[i] * job->variance[i * K + j] * row[j];
+        }
+        variance = variance > row[k] ? variance : row[k];
+        double half = Z95 * sqrt(variance) * 1.4426950408889634;
+        half = half < 100.0 ? half : 100.0;
+        position->low = position->propensity * rw_exp2(-half);
+        position->high = position->propensity * rw_exp2(half);
+    }
+}
+
+static int estimate_pbm(struct job *job)
+{
+    const size_t K = (size_t)job->n_positions;
+    double change = 1.0;
+    RW_TRY(RW_ARENA_NEW(job->ctx, &job->arena, job->hessian, K * K));
+    RW_TRY(RW_ARENA_NEW(job->ctx, &job->arena, job->variance, K * K));
+    for (size_t k = 0; k < K; k++)
+        job->position[k].propensity = 1.0;
+    while (change > 1e-10) {
+        add_documents(job);
+        for (size_t k = 0; k < K && K > 1; k++) {
+            if (job->clicks[k] == 0)
+                return no_estimate(job, (int)k);
+        }
+        if (job->n_passes <= EM_PASSES) {
+            for (size_t k = 0; k < K && K > 1; k++)
+                job->position[k].propensity *= (double)job->clicks[k] / job->expected[k];
+            for (size_t k = K; k-- > 0;)
+                job->position[k].propensity /= job->position[0].propensity;
+            continue;
+        }
+        const int is_definite = invert_without_first(job->hessian, K);
+        change = 0.0;
+        for (size_t k = 1; k < K; k++) {
+            double step = 0.0;
+            for (size_t j = 1; j < K; j++)
+                step += job->hessian[k * K + j] * job->gradient[j];
+            multiply(&job->position[k], step);
+            change = fabs(step) > change ? fabs(step) : change;
+            if (!is_definite || job->position[k].propensity < 1e-9 ||
+                job->n_passes > EM_PASSES + MOST_NEWTON)
+                return no_estimate(job, (int)k);
+        }
+        RW_TRY(rw_poll(job->ctx));
+    }
+    set_intervals(job);
+    for (size_t i = 0; i < job->log.n; i++) {
+        const struct rw_impression *row = &job->log.row[i];
+        job->pair[row->pair].n_examined += job->position[job->index[row->position]].propensity;
+    }
+    return RW_OK;
+}
+
+/* ---- cascade ---- */
+
+static uint64_t units(double probability)
+{
+    return (uint64_t)rw_round_int64(probability * UNIT);
+}
+
+/* The sums of a thread. */
+struct cascade_sums {
+    uint64_t examined[RW_JUDGE_MAX_POSITIONS], n_continued, n_could_continue;
+};
+
+/* Adds a session. row: [n] by position. unclicked: [n + 1] scratch: the probability that no
+ * document from here on is clicked, if this one is examined. */
+static void add_session(struct job *job, const struct rw_impression *row, size_t n,
+                        double *unclicked, struct cascade_sums *sums)
+{
+    const double g = job->continuation;
+    size_t after = 0; /* rows up to and including the last click */
+    for (size_t i = 0; i < n; i++)
+        after = row[i].click ? i + 1 : after;
+    unclicked[n] = 1.0;
+    for (size_t i = n; i-- > after;) {
+        const double onwards = i + 1 < n ? 1.0 - g + g * unclicked[i + 1] : 1.0;
+        unclicked[i] = (1.0 - job->pair[row[i].pair].attraction) * onwards;
+    }
+    double examined = 1.0;
+    for (size_t i = 0; i < n; i++) {
+        struct pair *pair = &job->pair[row[i].pair];
+        const uint64_t now = units(examined);
+        __atomic_fetch_add(&pair->examined, now, __ATOMIC_RELAXED);
+        sums->examined[job->index[row[i].position]] += now;
+        if (i + 1 == n && i + 1 != after)
+            break; /* whether a user would continue after the end is unknown */
+        if (i + 1 < after) {
+            sums->n_continued += now;
+            sums->n_could_continue += now;
+            continue;
+        }
+        const double s = row[i].click ? pair->satisfaction : 0.0;
+        const double goes_on = i + 1 < n ? g * unclicked[i + 1] : 0.0;
+        const double stays = i + 1 < n ? 1.0 - g : 1.0;
+        const double all = s + (1.0 - s) * (stays + goes_on);
+        if (row[i].click)
+            __atomic_fetch_add(&pair->satisfied, units(s / all), __ATOMIC_RELAXED);
+        if (i + 1 == n)
+            break;
+        sums->n_could_continue += units(examined * (1.0 - s) * (stays + goes_on) / all);
+        examined *= (1.0 - s) * goes_on / all;
+        sums->n_continued += units(examined);
+    }
+}
+
+static int add_sessions(void *user, struct rw_share *share)
+{
+    struct job *job = user;
+    struct cascade_sums sums = {.n_continued = 0};
+    double *unclicked RW_FREED = NULL;
+    RW_TRY(RW_NEW_RAW(NULL, unclicked, job->longest + 1));
+    RW_SHARE_EACH(share, s) {
+        const size_t first = job->session_first[s];
+        add_session(job, job->log.row + first, job->session_first[s + 1] - first, unclicked, &sums);
+    }
+    rw_share_lock(share);
+    for (int k = 0; k < job->n_positions; k++)
+        job->position_examined[k] += sums.examined[k];
+    job->n_continued += sums.n_continued;
+    job->n_could_continue += sums.n_could_continue;
+    rw_share_unlock(share);
+    return RW_OK;
+}
+
+static double limited(double probability)
+{
+    return probability < 0x1p-30 ? 0x1p-30 : probability > CERTAIN ? CERTAIN : probability;
+}
+
+/* Sets the parameters from the sums. Returns the largest change of a propensity, or of the
+ * probabilities that all documents share. */
+static double set_parameters(struct job *job)
+{
+    const uint32_t n = job->log.n_pairs;
+    double clicks = 0.0, satisfied = 0.0, change = 0.0, was = job->continuation;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct pair *pair = &job->pair[i];
+        clicks += (double)pair->clicks;
+        satisfied += (double)pair->satisfied / UNIT;
+    }
+    const double mean_s = satisfied / clicks;
+    for (uint32_t i = 0; i < n; i++) {
+        struct pair *pair = &job->pair[i];
+        pair->n_examined = (double)pair->examined / UNIT;
+        if (pair->examined > 0)
+            pair->attraction = limited((double)pair->clicks / pair->n_examined);
+        if (pair->clicks > 0)
+            pair->satisfaction = limited((double)pair->satisfied / UNIT / (double)pair->clicks);
+    }
+    if (job->n_could_continue > 0)
+        job->continuation = limited((double)job->n_continued / (double)job->n_could_continue);
+    change = fabs(job->continuation - was);
+    change = fabs(mean_s - job->mean_satisfaction) > change ? fabs(mean_s - job->mean_satisfaction)
+                                                            : change;
+    job->mean_satisfaction = mean_s;
+    for (int k = 0; k < job->n_positions; k++) {
+        struct rw_judged_position *position = &job->position[k];
+        was = position->propensity;
+        position->propensity =
+            (double)job->position_examined[k] / UNIT / (double)position->n_impressions;
+        change =
+            fabs(position->propensity - was) > change ? fabs(position->propensity - was) : change;
+    }
+    return change;
+}
+
+/* Makes propensities relative to the first position, with intervals for given parameters. */
+static void relate_to_first(struct job *job)
+{
+    const double first = job->position[0].propensity;
+    for (int k = 0; k < job->n_positions; k++) {
+        struct rw_judged_position *position = &job->position[k];
+        const double p = position->propensity < 1.0 ? position->propensity : 1.0;
+        const double half = Z95 * sqrt(p * (1.0 - p) / (double)position->n_impressions);
+        position->propensity = p / first;
+        position->low = p > half ? (p - half) / first : 0.0;
+        position->high = (p + half) / first;
+    }
+}
+
+static int estimate_dbn(struct job *job)
+{
+    const struct rw_click_log *log = &job->log;
+    double change = 1.0;
+    RW_TRY(RW_ARENA_NEW(job->ctx, &job->arena, job->session_first, (size_t)log->n_sessions + 1));
+    for (size_t i = 0; i < log->n; i++)
+        job->session_first[log->row[i].session + 1] = i + 1;
+    for (uint32_t s = 0; s < log->n_sessions; s++) {
+        const size_t n = job->session_first[s + 1] - job->session_first[s];
+        job->longest = n > job->longest ? n : job->longest;
+    }
+    job->continuation = 0.5;
+    for (uint32_t i = 0; i < log->n_pairs; i++) {
+        struct pair *pair = &job->pair[i];
+        pair->satisfaction = 0.5;
+        pair->attraction = limited(((double)pair->clicks + 1.0) / ((double)pair->n + 2.0));
+    }
+    for (; change > CLOSE_ENOUGH; job->n_passes++) {
+        if (job->n_passes == MOST_PASSES) {
+            rw_log(job->ctx, RW_LOG_WARNING,
+                   "the estimation ended after %d passes; propensities still change by %.1e",
+                   MOST_PASSES, change);
+            break;
+        }
+        for (uint32_t i = 0; i < log->n_pairs; i++)
+            job->pair[i].examined = job->pair[i].satisfied = 0;
+        memset(job->position_examined, 0, sizeof(job->position_examined));
+        job->n_continued = job->n_could_continue = 0;
+        RW_TRY(rw_parallel_long(job->ctx, rw_ctx_threads(job->ctx), log->n_sessions, 256,
+                                add_sessions, job));
+        change = set_parameters(job);
+    }
+    relate_to_first(job);
+    return RW_OK;
+}
+
+/* ---- rates and grades ---- */
+
+static int estimate(struct job *job)
+{
+    struct rw_click_log *log = &job->log;
+    struct rw_impression *by_session RW_FREED = NULL;
+    if (job->model == MODEL_DBN) {
+        RW_TRY(RW_NEW_RAW(job->ctx, by_session, log->n));
+        memcpy(by_session, log->row, log->n * sizeof(*by_session));
+    }
+    RW_SORT(log->row, log->n, by_pair);
+    if (job->model != MODEL_CTR)
+        RW_TRY(check_connected(job));
+    if (job->model == MODEL_PBM)
+        return estimate_pbm(job);
+    if (job->model == MODEL_DBN) {
+        memcpy(log->row, by_session, log->n * sizeof(*by_session));
+        return estimate_dbn(job);
+    }
+    for (uint32_t i = 0; i < log->n_pairs; i++)
+        job->pair[i].n_examined = (double)job->pair[i].n;
+    for (int k = 0; k < job->n_positions; k++)
+        job->position[k].propensity = job->position[k].low = job->position[k].high = 1.0;
+    return RW_OK;
+}
+
+static void set_rates(struct job *job)
+{
+    const double prior = job->how->prior;
+    double clicks = 0.0, examined = 0.0;
+    for (uint32_t i = 0; i < job->log.n_pairs; i++) {
+        clicks += (double)job->pair[i].clicks;
+        examined += job->pair[i].n_examined;
+    }
+    const double mean = clicks / examined;
+    for (uint32_t i = 0; i < job->log.n_pairs; i++) {
+        struct pair *pair = &job->pair[i];
+        const double c = (double)pair->clicks;
+        const double weight = pair->n_examined + prior, satisfied = (double)pair->satisfied / UNIT;
+        const double rate = weight > 0 ? (c + prior * mean) / weight : 0.0;
+        pair->scale = 1.0;
+        if (job->how->use_satisfaction)
+            pair->scale = c + prior > 0 ? (satisfied + prior * job->mean_satisfaction) / (c + prior)
+                                        : job->mean_satisfaction;
+        pair->rate = (rate < 1.0 ? rate : 1.0) * pair->scale;
+    }
+    job->mean_rate = mean * (job->how->use_satisfaction ? job->mean_satisfaction : 1.0);
+}
+
+/* Sets the 95 % interval of the rate for a given number of examined impressions (Wilson). */
+static void set_interval(const struct pair *pair, struct rw_judged_label *label)
+{
+    const double clicks = (double)pair->clicks;
+    const double n = pair->n_examined > clicks ? pair->n_examined : clicks;
+    if (!(n > 0)) {
+        label->low = 0.0;
+        label->high = pair->scale;
+        return;
+    }
+    const double p = clicks / n, share = Z95 * Z95 / n;
+    const double middle = (p + 0.5 * share) / (1.0 + share);
+    const double half = sqrt(share * (p * (1.0 - p) + 0.25 * share)) / (1.0 + share);
+    label->low = middle > half ? (middle - half) * pair->scale : 0.0;
+    label->high = middle + half < 1.0 ? (middle + half) * pair->scale : pair->scale;
+}
+
+/* Parses rising numbers with commas between them. Returns their number, or RW_ERR_ARGUMENT. */
+static int parse_thresholds(struct rw_ctx *ctx, const char *text,
+                            double threshold[RW_JUDGE_MAX_GRADE])
+{
+    const char *end = text + strlen(text);
+    int n = 0, clamped;
+    for (const char *p = text; n < RW_JUDGE_MAX_GRADE; p++) {
+        const char *q = rw_number_parse_double(p, end, &threshold[n], &clamped);
+        if (!q || (*q && *q != ',') || !(threshold[n] > (n ? threshold[n - 1] : 0.0)))
+            break;
+        n++;
+        if (!*q)
+            return n;
+        p = q;
+    }
+    return rw_fail(ctx, RW_ERR_ARGUMENT,
+                   "thresholds: expected 1 to %d rising rates above 0 with commas between them, "
+                   "found '%.100s'",
+                   RW_JUDGE_MAX_GRADE, text);
+}
+
+/* Chooses thresholds: the gain of a grade, 2^grade - 1, is proportional to the part of the rate
+ * above the floor. A grade begins halfway between its gain and that of the grade below. rate: [n]
+ */
+static int choose_thresholds(const struct job *job, double *rate, size_t n, struct rw_judged *out)
+{
+    const double most_gain = (double)(1u << RW_JUDGE_GRADES) - 1.0;
+    rw_sort_doubles(rate, n);
+    const double floor = rate[(size_t)(FLOOR_QUANTILE * (double)(n - 1))];
+    const double top = rate[(size_t)(TOP_QUANTILE * (double)(n - 1) + 0.5)];
+    if (!(top > floor))
+        return rw_fail(job->ctx, RW_ERR_DATA,
+                       "the documents' rates are too similar for grades: %g at the quartile and %g "
+                       "at the top\nhint: pass thresholds",
+                       floor, top);
+    out->n_thresholds = RW_JUDGE_GRADES;
+    for (int g = 1; g <= RW_JUDGE_GRADES; g++)
+        out->threshold[g - 1] =
+            floor + (top - floor) * (0.75 * (double)(1u << g) - 1.0) / most_gain;
+    return RW_OK;
+}
+
+static int by_query(const void *a, const void *b)
+{
+    const struct rw_judged_label *x = a, *y = b;
+    const int order = strcmp(x->query, y->query);
+    return order ? order : strcmp(x->document, y->document);
+}
+
+static size_t place(char **room, const char *text, const char **out)
+{
+    const size_t n = strlen(text) + 1;
+    if (*room) {
+        memcpy(*room, text, n);
+        *out = *room;
+        *room += n;
+    }
+    return n;
+}
+
+/* Copies the texts of the labels into memory of the result. */
+static int own_texts(const struct job *job, struct rw_judged *out, struct rw_judged_label *label)
+{
+    char *room = NULL;
+    size_t n_bytes = 0;
+    for (uint32_t i = 0; i < out->n_labels; i++)
+        n_bytes += place(&room, label[i].query, NULL) + place(&room, label[i].document, NULL);
+    RW_TRY(RW_ARENA_NEW(job->ctx, rw_result_arena(out), room, n_bytes));
+    for (uint32_t i = 0; i < out->n_labels; i++) {
+        if (i > 0 && strcmp(label[i].query, label[i - 1].query) == 0)
+            label[i].query = label[i - 1].query;
+        else
+            place(&room, label[i].query, &label[i].query);
+        place(&room, label[i].document, &label[i].document);
+    }
+    return RW_OK;
+}
+
+static int make_labels(const struct job *job, struct rw_judged *out)
+{
+    const struct rw_click_log *log = &job->log;
+    struct rw_judged_label *label;
+    double *rate RW_FREED = NULL;
+    for (uint32_t i = 0; i < log->n_pairs; i++)
+        out->n_labels += job->pair[i].n >= job->how->min_impressions;
+    out->n_left_out = log->n_pairs - out->n_labels;
+    if (out->n_labels == 0)
+        return rw_fail(job->ctx, RW_ERR_DATA, "no document of a query has %llu or more impressions",
+                       (unsigned long long)job->how->min_impressions);
+    RW_TRY(RW_ARENA_NEW(job->ctx, rw_result_arena(out), label, out->n_labels));
+    RW_TRY(RW_NEW_RAW(job->ctx, rate, out->n_labels));
+    for (uint32_t i = 0, n = 0; i < log->n_pairs; i++) {
+        const struct pair *pair = &job->pair[i];
+        if (pair->n < job->how->min_impressions)
+            continue;
+        rate[n] = pair->rate;
+        label[n] = (struct rw_judged_label){.query = log->query[log->pair[i].query],
+                                            .document = log->pair[i].document,
+                                            .n_impressions = pair->n,
+                                            .n_clicks = pair->clicks,
+                                            .n_examined = pair->n_examined,
+                                            .rate = pair->rate};
+        set_interval(pair, &label[n++]);
+    }
+    if (job->how->thresholds)
+        RW_TRY(out->n_thresholds =
+                   parse_thresholds(job->ctx, job->how->thresholds, out->threshold));
+    else
+        RW_TRY(choose_thresholds(job, rate, out->n_labels, out));
+    for (uint32_t i = 0; i < out->n_labels; i++) {
+        while (label[i].grade < out->n_thresholds &&
+               label[i].rate >= out->threshold[label[i].grade])
+            label[i].grade++;
+    }
+    RW_SORT(label, out->n_labels, by_query);
+    out->label = label;
+    return own_texts(job, out, label);
+}
+
+/* ---- the interface ---- */
+
+static int find_model(const char *name)
+{
+    for (int m = MODEL_PBM; m <= MODEL_CTR; m++) {
+        if (name && strcmp(name, model_name[m]) == 0)
+            return m;
+    }
+    return -1;
+}
+
+int rw_judge_check(struct rw_ctx *ctx, const struct rw_judge *how)
+{
+    double threshold[RW_JUDGE_MAX_GRADE];
+    if (find_model(how->model) < 0)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "model: expected pbm, dbn or ctr, found '%.100s'",
+                       how->model ? how->model : "");
+    if (!how->columns || !*how->columns)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "columns: expected names or numbers");
+    if (how->min_impressions < 1)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "min_impressions: expected 1 or more, found 0");
+    if (!(how->prior >= 0 && how->prior <= 1e6))
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "prior: expected a number from 0 to 1e6, found %g",
+                       how->prior);
+    if (how->use_satisfaction && strcmp(how->model, "dbn") != 0)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "satisfaction needs the model dbn, found %s",
+                       how->model);
+    if (how->thresholds)
+        RW_TRY(parse_thresholds(ctx, how->thresholds, threshold));
+    return RW_OK;
+}
+
+static int fill(struct job *job, struct rw_judged *out)
+{
+    struct rw_judged_position *position;
+    RW_TRY(count(job));
+    RW_TRY(estimate(job));
+    set_rates(job);
+    RW_TRY(make_labels(job, out));
+    RW_TRY(RW_ARENA_NEW(job->ctx, rw_result_arena(out), position, (size_t)job->n_positions));
+    memcpy(position, job->position, (size_t)job->n_positions * sizeof(*position));
+    out->position = position;
+    out->n_positions = (uint32_t)job->n_positions;
+    for (int k = 0; k < job->n_positions; k++) {
+        out->n_impressions += position[k].n_impressions;
+        out->n_clicks += position[k].n_clicks;
+    }
+    out->n_sessions = job->log.n_sessions;
+    out->n_queries = job->log.n_queries;
+    out->n_passes = job->n_passes;
+    out->mean_rate = job->mean_rate;
+    out->continuation = job->model == MODEL_DBN ? job->continuation : (double)NAN;
+    return RW_OK;
+}
+
+int rw_judge_new(struct rw_ctx *ctx, const struct rw_judge *how, const char *const *paths,
+                 int n_paths, struct rw_judged **out)
+{
+    RW_DEFAULT_FPENV;
+    struct job *job RW_FREED = NULL;
+    *out = NULL;
+    RW_TRY(rw_judge_check(ctx, how));
+    RW_TRY(RW_NEW(ctx, job, 1));
+    job->ctx = ctx;
+    job->how = how;
+    job->model = find_model(how->model);
+    int status =
+        rw_click_log_read(ctx, how->columns, job->model == MODEL_DBN, paths, n_paths, &job->log);
+    if (status >= 0)
+        status = rw_result_new(ctx, (void **)out, sizeof(**out));
+    if (status >= 0)
+        status = fill(job, *out);
+    rw_click_log_release(&job->log);
+    rw_arena_free(&job->arena);
+    if (status < 0) {
+        rw_free(*out);
+        *out = NULL;
+    }
+    return status < 0 ? status : RW_OK;
+}
+
+/* ---- files ---- */
+
+int rw_judged_write_labels(struct rw_ctx *ctx, const struct rw_judged *judged,
+                           struct rw_out_file *out)
+{
+    (void)ctx;
+    fputs("query\tdocument\tgrade\trate\tlow\thigh\timpressions\tclicks\n", out->file);
+    for (uint32_t i = 0; i < judged->n_labels; i++) {
+        const struct rw_judged_label *label = &judged->label[i];
+        const double number[3] = {label->rate, label->low, label->high};
+        fprintf(out->file, "%s\t%s\t%d", label->query, label->document, label->grade);
+        for (int k = 0; k < 3; k++) {
+            char text[32];
+            text[rw_number_write_double(number[k], text)] = 0;
+            fprintf(out->file, "\t%s", text);
+        }
+        fprintf(out->file, "\t%llu\t%llu\n", (unsigned long long)label->n_impressions,
+                (unsigned long long)label->n_clicks);
+    }
+    return RW_OK;
+}
+
+int rw_judged_write_propensities(struct rw_ctx *ctx, const struct rw_judged *judged,
+                                 struct rw_out_file *out)
+{
+    for (uint32_t k = 0; k < judged->n_positions; k++) {
+        const struct rw_judged_position *position = &judged->position[k];
+        char text[32];
+        double p = position->propensity;
+        if (p < 0x1p-10 || p > 0x1p10) {
+            p = p < 1.0 ? 0x1p-10 : 0x1p10;
+            rw_log(ctx, RW_LOG_WARNING,
+                   "position %u: the propensity %.3g is written as %.3g, the limit of the file",
+                   position->position, position->propensity, p);
+        }
+        text[rw_number_write_double(p, text)] = 0;
+        fprintf(out->file, "%u %s\n", position->position, text);
+    }
+    return RW_OK;
+}
