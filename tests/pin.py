@@ -34,7 +34,8 @@ from typing import Any
 TESTS = Path(__file__).resolve().parent
 PINNED = TESTS / "pin.txt"
 IMPORTS = ["ranklib", "quickrank", "lightgbm", "xgboost", "xgboost-ubj", "onnx", "solr", "catboost"]
-EXPORTS = [*IMPORTS, "xgboost-dump", "opensearch", "elasticsearch", "eslr-raw", "vespa", "c", "onnx5", "pmml"]
+EXPORTS = [*IMPORTS, "xgboost-dump", "opensearch", "elasticsearch", "eslr-raw", "vespa", "c", "java", "go", "python", "onnx5",
+           "pmml"]
 MODULES = os.pathsep.join(os.path.abspath(one) for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one)
 QUIET = {"LC_ALL": "C", "PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
 

@@ -367,7 +367,7 @@ class Model(Scorer):
         format : str
             ``"lightgbm"``, ``"xgboost"``, ``"xgboost-ubj"``, ``"xgboost-dump"``, ``"eslr-raw"``, ``"catboost"``,
             ``"onnx"``, ``"onnx5"``, ``"pmml"``, ``"ranklib"``, ``"quickrank"``, ``"solr"``, ``"vespa"``, ``"c"``,
-            ``"opensearch"`` or ``"elasticsearch"``.
+            ``"java"``, ``"go"``, ``"python"``, ``"opensearch"`` or ``"elasticsearch"``.
         feature_base : {-1, 0, 1, "auto"}, default -1
             Feature that gets the format's first id. -1 keeps the ids. ``"auto"`` is 0 for a model that uses feature 0,
             and otherwise 1; the choice is logged.
@@ -397,8 +397,8 @@ class Model(Scorer):
         -----
         ONNX models have one input ``"features"``, float32 of shape (n_docs, n_features). Columns are in the order of
         training and NaN is a missing value. The output is ``"score"``, float32 of shape (n_docs, 1). ``"lightgbm"``,
-        ``"c"`` and ``"pmml"`` represent all categories. ``"xgboost"``, ``"xgboost-ubj"``, ``"onnx"`` and ``"onnx5"``
-        represent categories that are whole numbers.
+        ``"pmml"``, ``"c"``, ``"java"``, ``"go"`` and ``"python"`` represent all categories. ``"xgboost"``,
+        ``"xgboost-ubj"``, ``"onnx"`` and ``"onnx5"`` represent categories that are whole numbers.
 
         Examples
         --------

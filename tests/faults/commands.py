@@ -9,10 +9,12 @@ from pathlib import Path
 
 OBJECTIVES = "lambdarank regression yetirank queryrmse listnet xendcg logistic".split()
 FORMATS = (
-    "ranklib quickrank lightgbm xgboost xgboost-ubj xgboost-dump opensearch elasticsearch eslr-raw vespa c onnx onnx5"
-    " solr catboost pmml"
+    "ranklib quickrank lightgbm xgboost xgboost-ubj xgboost-dump opensearch elasticsearch eslr-raw vespa c java go"
+    " python onnx onnx5 solr catboost pmml"
 ).split()
-NOT_READ = ("xgboost-dump", "opensearch", "elasticsearch", "eslr-raw", "vespa", "c", "pmml")  # written only
+NOT_READ = (  # written only
+    "xgboost-dump opensearch elasticsearch eslr-raw vespa c java go python pmml"
+).split()
 HIST = "collision-free sort-search multi".split()  # of the methods that a GPU has
 FIT = "--rounds 3 --leaves 4 --min-docs 2"
 ONE = "--threads 1 --quiet"

@@ -59,7 +59,8 @@ KILLED: tuple[list[str], ...] = (
     ["--sample-queries", "0.5", "--early-stop", "60", "--train-metric", "on"],
 )
 READ_BACK = ("ranklib", "quickrank", "lightgbm", "xgboost", "xgboost-ubj", "onnx", "onnx5", "solr", "catboost")
-WRITTEN = (*READ_BACK, "xgboost-dump", "eslr-raw", "vespa", "c", "pmml", "opensearch", "elasticsearch")
+WRITTEN = (*READ_BACK, "xgboost-dump", "eslr-raw", "vespa", "c", "java", "go", "python", "pmml", "opensearch",
+           "elasticsearch")
 FORMATS_A_DAY = 4
 
 

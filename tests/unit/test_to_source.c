@@ -4,7 +4,7 @@
 #include "convert_fixture.h"
 #include "scratch_file.h"
 
-TestSuite(to_c, .init = scratch_begin, .fini = scratch_end, .timeout = 100);
+TestSuite(to_source, .init = scratch_begin, .fini = scratch_end, .timeout = 100);
 
 enum { N_DOCS = 500, N_VALUES = 14 };
 
@@ -71,7 +71,7 @@ static void check_model(const struct rw_model *model, const char *why)
     }
 }
 
-Test(to_c, scores_are_identical)
+Test(to_source, scores_are_identical)
 {
     cr_assert(has("gcc") || has("clang"), "no compiler");
     struct rw_model *model = fixture_random_model(scratch_ctx, 12, 40, 6, 3);
@@ -91,7 +91,7 @@ Test(to_c, scores_are_identical)
     rw_model_free(model);
 }
 
-Test(to_c, leaves_only)
+Test(to_source, leaves_only)
 {
     struct rw_model *model = fixture_random_model(scratch_ctx, 3, 1, 6, 3);
     check_model(model, "three leaves");
@@ -101,7 +101,7 @@ Test(to_c, leaves_only)
     rw_model_free(model);
 }
 
-Test(to_c, its_text)
+Test(to_source, its_text)
 {
     struct rw_model *model = fixture_model(
         scratch_ctx, "rankwood model 1\nabsent zero\nbest-round 0\n\nparams 0\n\nfeatures 1\n1\n\n"
@@ -121,7 +121,7 @@ Test(to_c, its_text)
 }
 
 /* Ids below the base have no place in x. */
-Test(to_c, feature_base)
+Test(to_source, feature_base)
 {
     struct rw_model *model = fixture_random_model(scratch_ctx, 1, 2, 1, 3);
     const struct rw_exchange how = {.format = "c", .feature_base = 1};
