@@ -1,11 +1,7 @@
 """Splits by categories for formats.py, exported and imported. Features 11 and 12 are categorical, with known, unknown
 and missing categories: whole numbers, or words. The C export reads words by a separate function; LightGBM, XGBoost and
 PMML read them from data frames. CatBoost reads words only: a number's decimal, and the empty text for a missing one."""
-import ctypes
-import os
 import random
-import subprocess
-import tempfile
 
 import catboost_peers
 import lightgbm as lgb
@@ -14,6 +10,7 @@ import onnx_peers
 import pandas as pd
 import pmml_peers
 import serving_data as data
+import source_peers
 import xgboost as xgb
 
 BY_CATEGORY = (11, 12)
@@ -28,28 +25,6 @@ TO_XGBOOST = {"objective": "rank:ndcg", "max_depth": 4, "max_cat_to_onehot": 3}
 def labels(train):
     queries = [q for q, _, _ in train]
     return np.array([label for _, label, _ in train]), [queries.count(q) for q in sorted(set(queries))]
-
-
-class Compiled:
-    """A model in C. Each has a file of its own, or the loader would take the next one for it."""
-
-    def __init__(self, path):
-        with tempfile.NamedTemporaryFile(dir=".", suffix=".so", delete=False) as file:
-            subprocess.run([os.environ.get("CC", "cc"), "-O1", "-shared", "-fPIC", "-o", file.name, path], check=True)
-        self.library = ctypes.CDLL(os.path.abspath(file.name))
-        self.library.score.restype = ctypes.c_double
-        self.library.score.argtypes = [ctypes.POINTER(ctypes.c_float)]
-
-    def category(self, feature, word):
-        self.library.category.restype = ctypes.c_float
-        self.library.category.argtypes = [ctypes.c_uint, ctypes.c_char_p]
-        return self.library.category(feature, word.encode())
-
-    def scores(self, x):
-        x = np.ascontiguousarray(x, dtype=np.float32)
-        rows = x.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
-        return np.array([self.library.score(ctypes.cast(ctypes.addressof(rows.contents) + i * x.strides[0],
-                                                        ctypes.POINTER(ctypes.c_float))) for i in range(len(x))])
 
 
 def columns_of(table, missing=""):
@@ -81,7 +56,8 @@ def numbers_out(c, train, docs, matrix):
               booster.predict(x[:, :booster.num_feature()], raw_score=True), None, True, 53)
         onnx_peers.outwards(c, "m.txt", "docs.txt", what, x.astype(np.float32))
         c.run("export", "m.txt", "--to", "c", "--feature-base", "0", "--verify", "docs.txt", "-o", "out.c")
-        c.add(f"c, {what}", "a C compiler", "m.txt", "docs.txt", Compiled("out.c").scores(x), None, True, 53)
+        scores = source_peers.Compiled("out.c").scores(x)
+        c.add(f"c, {what}", "a C compiler", "m.txt", "docs.txt", scores, None, True, 53)
         catboost_peers.outwards_words(c, "m.txt", "docs.txt", what, columns_of(x))
         if absent == "zero":  # formats in which absent values are missing would get zeros
             continue
@@ -155,7 +131,7 @@ def words_out(c, train, docs, matrix):
                   True, 53)
             continue
         c.run("export", "m.txt", "--to", "c", "--feature-base", "0", "--verify", "docs.csv", "-o", "out.c")
-        model = Compiled("out.c")
+        model = source_peers.Compiled("out.c")
         x = np.array([[np.nan if pd.isna(v) else model.category(f, v) if isinstance(v, str) else v
                        for f, v in enumerate(row)] for row in given.itertuples(index=False)])
         c.add("c, words", "a C compiler", "m.txt", "docs.csv", model.scores(x), None, True, 53)

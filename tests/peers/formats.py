@@ -5,9 +5,10 @@ documents: random ones, and some at, just below and just above the thresholds. A
 leaf in any tree, or if its score differs by more than trees x 2^-24 x the sum of its leaves' magnitudes (2^-53 for
 CatBoost's doubles). Prints a table.
 
-    python3 tests/peers/formats.py [--rankwood PROGRAM] [--venv FOLDER] [--docs 100000] [--categories]
+    python3 tests/peers/formats.py [--rankwood PROGRAM] [--venv FOLDER] [--docs 100000] [--categories] [--source]
 
-Exit 1 if any document differs."""
+--source compares exports as source code instead (source_peers.py). It needs no package except numpy. Exit 1 if any
+document differs."""
 import argparse
 import os
 import re
@@ -144,6 +145,19 @@ def out_by_rules(c, model, docs, docs_path, what, names):
             c.rows.append((*row[:3], max(row[3], wrong)))
 
 
+def write_edge(name):
+    """Writes a model and documents for it."""
+    import serving_data as data
+
+    with open("edge.txt", "w", encoding="ascii") as out:
+        out.write(model_text(EDGES[name]))
+    docs = data.boundary_docs({3: [0.0], 12: [data.f32(-1e-30)]}, N_FEATURES, 1000, 3)
+    # LightGBM treats values within 1e-35 of 0 as 0, which a threshold at 0 can distinguish.
+    docs = [(q, label, {f: 0.0 if abs(v) <= 1.1e-35 else v for f, v in doc.items()}) for q, label, doc in docs]
+    data.write_docs("docs.txt", docs)
+    return docs
+
+
 def thresholds_lightgbm(text):
     cuts = {}
     for features, values in zip(re.findall(r"split_feature=(.*)", text),
@@ -251,13 +265,7 @@ def by_thresholds(c, args, train, rankeval):
                 quickrank_peers.both_ways(c, rankeval, "m.txt", "docs.txt", what,
                                           matrix(stated, 0.0)[:, 1:].astype(np.float32))
     for what, trees in EDGES.items():
-        with open("edge.txt", "w", encoding="ascii") as out:
-            out.write(model_text(trees))
-        docs = data.boundary_docs({3: [0.0], 12: [data.f32(-1e-30)]}, N_FEATURES, 1000, 3)
-        # LightGBM treats values within 1e-35 of 0 as 0, which a threshold at 0 can distinguish.
-        docs = [(q, label, {f: 0.0 if abs(v) <= 1.1e-35 else v for f, v in doc.items()})
-                for q, label, doc in docs]
-        data.write_docs("docs.txt", docs)
+        docs = write_edge(what)
         out_to_packages(c, "edge.txt", docs, "docs.txt", what, 0.0)
         onnx_peers.outwards(c, "edge.txt", "docs.txt", what, matrix(docs, 0.0).astype(np.float32))
         if trees:  # without any CatBoost scores nothing, and PMML has no sum
@@ -266,12 +274,34 @@ def by_thresholds(c, args, train, rankeval):
     inwards(c, train)
 
 
+def source(c, train):
+    import serving_data as data
+    import source_peers
+
+    sets = data.with_categories(train, 3, 30)
+    for what, docs, more in (("", train, ()), ("categories, ", sets, ("--categorical", "11,12"))):
+        data.write_docs("train.txt", docs)
+        for absent, value in (("zero", 0.0), ("missing", float("nan"))):
+            c.run("train", "train.txt", *more, "--rounds", "20", "--leaves", "15", "--min-docs", "5",
+                  "--absent", absent, "--quiet", "-o", "m.txt")
+            near = data.boundary_docs(data.cuts_of("m.txt"), N_FEATURES, c.n_docs, 9)
+            near = data.with_categories(near, 4, 40) if more else near
+            data.write_docs("docs.txt", near)
+            source_peers.outwards(c, "m.txt", "docs.txt", f"{what}absent {absent}", matrix(near, value))
+    for what in EDGES:
+        near = write_edge(what)
+        source_peers.outwards(c, "edge.txt", "docs.txt", what, matrix(near, 0.0))
+
+
 def inside(args):
-    import category_peers
-    import quickrank_peers
     import serving_data as data
 
-    rankeval, reason = (None, None) if args.categories else quickrank_peers.make(args.venv)
+    by_packages = not args.categories and not args.source
+    rankeval = reason = None
+    if by_packages:
+        import quickrank_peers
+
+        rankeval, reason = quickrank_peers.make(args.venv)
     if reason:
         print(f"formats.py: not compared with RankEval: {reason}", file=sys.stderr)
     c = Comparison(os.path.abspath(args.rankwood), args.docs)
@@ -279,9 +309,14 @@ def inside(args):
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         train = data.make_docs(100, N_FEATURES, 7, absent=0.2)
-        if not args.categories:
+        if by_packages:
             by_thresholds(c, args, train, rankeval)
-        category_peers.both_ways(c, train, matrix)
+        if args.source:
+            source(c, train)
+        else:
+            import category_peers
+
+            category_peers.both_ways(c, train, matrix)
     width = max(len(row[0]) for row in c.rows)
     print(f"{'format, model':{width}}  {'scored by':18}  documents  differ")
     for what, by, n, differ in c.rows:
@@ -297,10 +332,11 @@ def main():
     common.add_program_arguments(parser)
     parser.add_argument("--docs", type=int, default=100000, help="documents a comparison [100000]")
     parser.add_argument("--categories", action="store_true", help="splits by categories alone")
+    parser.add_argument("--source", action="store_true", help="exports as source code alone")
     common.add_records_argument(parser)
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.inside:
+    if args.inside or args.source:
         return inside(args)
     common.make_venv(args.venv)
     return subprocess.run([os.path.join(args.venv, "bin", "python"), os.path.abspath(__file__),
