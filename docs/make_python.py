@@ -14,7 +14,7 @@ PLACE = "(one entry per parameter, from the library's table)"  # as in rankwood/
 
 # The page's sections: title, an introduction, and names. A name may have a module of the package before a dot.
 SECTIONS: list[tuple[str, str, str]] = [
-    ("Data", "", "Dataset check doctor synth"),
+    ("Data", "", "Dataset check doctor judge synth"),
     ("Training", "", "train verify params Ranker scorer cv split_by_time select tune"),
     ("Models", "", "Model"),
     ("Measuring and comparing", "", "evaluate evaluate_runs compare compare_all compare_runs audit"),
@@ -34,7 +34,7 @@ SECTIONS: list[tuple[str, str, str]] = [
     ("Results", "Functions return instances of these classes, and callbacks get a `Round`.",
      "Evaluation Measured Comparison Compared Comparisons Audit AuditRow Explanation Permuted Spread Calibration "
      "Pruned PrunedRow CrossValidation Fold Selected SelectedRow SelectedDifference Tuned PositionBias Round Parameter "
-     "DataCheck FeatureCheck Finding"),
+     "DataCheck FeatureCheck Finding Judged"),
     ("Errors", "Rankwood's own errors are `RankwoodError` and the builtin exception that fits them. A missing optional "
      "package is an `ImportError`, and Ctrl-C a `KeyboardInterrupt`.",
      "RankwoodError DataError DataTypeError ParameterError ParameterTypeError FormatError FileError OutOfMemoryError "

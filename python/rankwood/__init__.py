@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     )
     from rankwood._explain import Explanation, Permuted, Spread
     from rankwood._folds import split_by_time
+    from rankwood._judge import Judged, judge
     from rankwood._model import Calibration, Model, Pruned, PrunedRow
     from rankwood._params import Parameter, params
     from rankwood._selection import (
@@ -104,6 +105,7 @@ __all__ = [
     "Fold",
     "FormatError",
     "InternalError",
+    "Judged",
     "Measured",
     "Model",
     "NoEffectWarning",
@@ -140,6 +142,7 @@ __all__ = [
     "from_catboost",
     "from_lightgbm",
     "from_xgboost",
+    "judge",
     "migrate",
     "params",
     "plot",
@@ -161,6 +164,7 @@ _LATER = {
     "_dataset": "Dataset",
     "_evaluate": "Audit AuditRow Compared Comparison Comparisons Evaluation Measured audit compare compare_all "
     "compare_runs evaluate evaluate_runs",
+    "_judge": "Judged judge",
     "_explain": "Explanation Permuted Spread",
     "_folds": "split_by_time",
     "_params": "Parameter params",
