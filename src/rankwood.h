@@ -1936,10 +1936,11 @@ struct rw_exchange {
      * an error. */
     int lossy;
     /* For formats with by_set, else NULL. `featureset` is a file with the plugin's answer to GET
-     * _ltr/_featureset/NAME. `name` is the name of the model there. Named features are found in the
-     * set by name. Otherwise feature_base is the first feature of the set, and -1 means 1.
-     * RW_ERR_FORMAT: not a feature set. RW_ERR_UNSUPPORTED: it lacks a feature that the trees use
-     * (the message names it). */
+     * _ltr/_featureset/NAME. For elasticsearch-ml it has the features and their queries,
+     * {"feature_extractors": [...]}. `name` is the name of the model there. Named features are
+     * found in the set by name. Otherwise feature_base is the first feature of the set, and -1
+     * means 1. RW_ERR_FORMAT: not a feature set. RW_ERR_UNSUPPORTED: it lacks a feature that the
+     * trees use (the message names it). */
     const char *featureset, *name;
 };
 /* Checks an export before training. If `params` is NULL, pass NULL for `train` and `init`, too;

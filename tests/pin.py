@@ -34,8 +34,8 @@ from typing import Any
 TESTS = Path(__file__).resolve().parent
 PINNED = TESTS / "pin.txt"
 IMPORTS = ["ranklib", "quickrank", "lightgbm", "xgboost", "xgboost-ubj", "onnx", "solr", "catboost"]
-EXPORTS = [*IMPORTS, "xgboost-dump", "opensearch", "elasticsearch", "eslr-raw", "vespa", "c", "java", "go", "python", "onnx5",
-           "pmml"]
+EXPORTS = [*IMPORTS, "xgboost-dump", "opensearch", "elasticsearch", "elasticsearch-ml", "eslr-raw", "vespa", "c",
+           "java", "go", "python", "onnx5", "pmml"]
 MODULES = os.pathsep.join(os.path.abspath(one) for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one)
 QUIET = {"LC_ALL": "C", "PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
 
@@ -397,11 +397,11 @@ def interrupted() -> Iterator[Row]:
 
 
 def exports(model: str) -> Iterator[Row]:
-    features = [{"name": f"f{i}", "template": {}} for i in range(1, 150)]
+    features = [{"name": f"f{i}", "template": {"match_all": {}}} for i in range(1, 150)]
     version = Ran("--version").out.split()[1]
     Path(f"set-{model}.json").write_text(json.dumps({"_source": {"featureset": {"name": "s", "features": features}}}))
     for to in EXPORTS:
-        named = f" --featureset set-{model}.json --name m" if to in ("opensearch", "elasticsearch") else ""
+        named = f" --featureset set-{model}.json --name m" if "search" in to else ""
         for lossy in ("", " --lossy"):
             out = f"{model}{lossy.strip()}.{to}"
             ran = Ran(f"export {model} --to {to} -o {out} --quiet{named}{lossy}")

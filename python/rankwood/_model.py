@@ -367,7 +367,8 @@ class Model(Scorer):
         format : str
             ``"lightgbm"``, ``"xgboost"``, ``"xgboost-ubj"``, ``"xgboost-dump"``, ``"eslr-raw"``, ``"catboost"``,
             ``"onnx"``, ``"onnx5"``, ``"pmml"``, ``"ranklib"``, ``"quickrank"``, ``"solr"``, ``"vespa"``, ``"c"``,
-            ``"java"``, ``"go"``, ``"python"``, ``"opensearch"`` or ``"elasticsearch"``.
+            ``"java"``, ``"go"``, ``"python"``, ``"opensearch"``, ``"elasticsearch"`` or
+            ``"elasticsearch-ml"``.
         feature_base : {-1, 0, 1, "auto"}, default -1
             Feature that gets the format's first id. -1 keeps the ids. ``"auto"`` is 0 for a model that uses feature 0,
             and otherwise 1; the choice is logged.
@@ -375,10 +376,11 @@ class Model(Scorer):
             Omit, with a warning, everything that the format cannot represent.
         featureset : str or path or None, default None
             For ``"opensearch"`` and ``"elasticsearch"`` (required): file with the plugin's answer to GET
-            _ltr/_featureset/NAME. A model with feature names finds its features there by name. Otherwise,
-            ``feature_base`` is the first feature of the set.
+            _ltr/_featureset/NAME. For ``"elasticsearch-ml"`` (required): file with the features and their queries,
+            ``{"feature_extractors": [...]}``, or a feature set of the plugin. A model with feature names finds its
+            features there by name. Otherwise, ``feature_base`` is the first feature of the set.
         name : str or None, default None
-            For ``"opensearch"`` and ``"elasticsearch"`` (required): name of the model there.
+            For ``"opensearch"``, ``"elasticsearch"`` and ``"elasticsearch-ml"`` (required): name of the model there.
 
         Returns
         -------

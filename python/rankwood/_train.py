@@ -142,7 +142,8 @@ def train(
         Format of :meth:`Model.export` that the model must fit, with ``feature_base="auto"`` and without ``lossy``.
         Training fails before the first round if the format may be unable to represent the model.
     featureset : str, path or None, default None
-        Feature set for ``export_for`` ``"opensearch"`` and ``"elasticsearch"``, as in :meth:`Model.export`.
+        Feature set for ``export_for`` ``"opensearch"``, ``"elasticsearch"`` and ``"elasticsearch-ml"``, as in
+        :meth:`Model.export`.
     groups : array or None, default None
         With ``early_stop_rule="folds"``: group of each document or query, which no fold divides, as in
         :func:`rankwood.cv`.

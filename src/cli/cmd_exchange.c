@@ -18,9 +18,12 @@ static const struct rw_option options[] = {
      RW_OPTION_INPUTS, .value = &verify},
     {"featureset", "FILE.json",
      "feature set for opensearch and elasticsearch (required there), as GET _ltr/_featureset/NAME "
-     "returns it; features match by name, or by position if the model has no names",
+     "returns it; for elasticsearch-ml, {\"feature_extractors\": [...]}; features match by name, "
+     "or "
+     "by position if the model has no names",
      RW_OPTION_INPUT, .value = &how.featureset},
-    {"name", "NAME", "name of the model for opensearch and elasticsearch (required there)",
+    {"name", "NAME",
+     "name of the model for opensearch, elasticsearch and elasticsearch-ml (required there)",
      RW_OPTION_TEXT, .value = &how.name},
     {"feature-base", "0|1|auto",
      "id of the feature that becomes the format's first (XGBoost: f0): 0 or 1; auto: 0 if the "
@@ -112,7 +115,7 @@ static void list_formats(FILE *out, const struct rw_command *command)
     fputs("\nFormats:\n", out);
     for (int i = 0; rw_model_format_at(i, &info); i++) {
         if (info.imports || command == &rw_cmd_export)
-            rw_help_lines(out, rw_text("  %-14s %s", info.name, info.about));
+            rw_help_lines(out, rw_text("  %-16s  %s", info.name, info.about));
     }
 }
 
@@ -152,7 +155,8 @@ const struct rw_command rw_cmd_export = {
     .about = "Writes a model in the format of another program, which then sends every document to "
              "the same leaf of every tree. If the format cannot represent the model, the error "
              "names the tree and the node. For OpenSearch and Elasticsearch LTR, use 'opensearch' "
-             "or 'elasticsearch'; 'xgboost-dump' and 'eslr-raw' are for hand-written requests.",
+             "or 'elasticsearch'; 'xgboost-dump' and 'eslr-raw' are for hand-written requests. For "
+             "Elasticsearch without the plugin, use 'elasticsearch-ml'.",
     .more = list_formats,
     .has_results = 1,
     .options = options,

@@ -106,7 +106,7 @@ struct rw_ens_categories {
     uint32_t *number;  /* [n] ascending; in a column of words: 0, 1, ... */
     const char **word; /* [n] NULL: a column of numbers */
 };
-/* A model in another program's terms. Its arena owns everything except model_name. */
+/* A model in another program's terms. Its arena owns everything except model_name and config. */
 struct rw_ensemble {
     int32_t n_trees;
     struct rw_ens_tree *tree; /* [n_trees] */
@@ -121,6 +121,7 @@ struct rw_ensemble {
     unsigned char *column_had;
     struct rw_ens_categories *categories; /* [n_columns] NULL: all columns are numerical */
     const char *model_name;               /* NULL if not given; borrowed */
+    json_t *config; /* the used features for formats with `has_queries`, or NULL; owned */
     const struct rw_model_format *format; /* the target of lowering; NULL: it was read */
 };
 /* Returns the categories of a column, or NULL for a numerical column. */
@@ -199,6 +200,7 @@ struct rw_model_format {
     /* The rules of the first consumer determine the file. A NULL name ends the list. */
     struct rw_consumer consumer[RW_VERIFY_MOST + 1];
     enum rw_names names;
+    int has_queries; /* 1: with RW_NAMES_SET, the file contains the queries of the features */
     /* Prefix of generated names: "v" gives v0, v1, ..., and import ignores such names. NULL:
      * "f". */
     const char *name_prefix;
@@ -259,9 +261,10 @@ const char *rw_rules_cut(const struct rw_rules *rules, const struct rw_ens_node 
 /* Describes the rules in one line: "float value < float threshold goes left, ...". */
 void rw_rules_text(const struct rw_rules *rules, char *text, size_t size);
 
-/* ---- feature sets (exchange.c) ---- */
+/* ---- feature sets (feature_set.c) ---- */
 /* A feature set: a named list of features that the learning-to-rank plugins of OpenSearch and
- * Elasticsearch store, and to whose names a model there refers. Initialise it with zeros. It can be
+ * Elasticsearch store, and to whose names a model there refers. Or a `learning_to_rank`
+ * configuration of Elasticsearch itself, which has such a list. Initialise it with zeros. It can be
  * released in any state. */
 struct rw_feature_set {
     const char *path;       /* for messages; borrowed */
@@ -269,16 +272,27 @@ struct rw_feature_set {
     const json_t *features; /* [n] in `body`, with unique names */
     uint32_t n;
     json_t *index; /* maps a name, also in the form of a model file, to its index; owned */
+    int is_config; /* 1: a `learning_to_rank` configuration */
+    const json_t *defaults; /* its `default_params`, in `body`; NULL if missing */
 };
 /* Reads a feature set in any form that the plugin returns or accepts: the response to GET
  * _ltr/_featureset/NAME, the response's member `_source`, a search response with a single hit, or
- * the request body that created the set. RW_ERR_FORMAT: the file has a different form, or a name is
- * missing or repeated; the message begins with the path. */
+ * the request body that created the set. Reads a configuration from the response to GET
+ * _ml/trained_models/NAME, from the request body that created the model, or alone. RW_ERR_FORMAT:
+ * the file has a different form, or a name is missing or repeated; the message begins with the
+ * path. */
 int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_set *out);
 void rw_feature_set_release(struct rw_feature_set *set);
 const char *rw_feature_set_name(const struct rw_feature_set *set, uint32_t i);
 /* Finds the feature that a model calls `name`, and returns the set's name of it, or NULL. */
 const char *rw_feature_set_find(const struct rw_feature_set *set, const char *name);
+/* Fails if the format needs a feature set and the file has a configuration. */
+int rw_feature_set_check_form(struct rw_ctx *ctx, const struct rw_feature_set *set,
+                              const struct rw_model_format *format);
+/* Appends the set's feature `name` to the configuration *config, which is made if it is NULL. The
+ * caller owns *config. RW_ERR_FORMAT: the feature has no query, or an invalid `default_score`. */
+int rw_feature_set_extract(struct rw_ctx *ctx, const struct rw_feature_set *set, const char *name,
+                           json_t **config);
 
 /* ---- between models and ensembles (lower.c, ensemble.c) ---- */
 /* How to lower a model. base is the feature that gets the format's first id; -1: all ids stay.
@@ -423,6 +437,8 @@ void rw_add_set(struct rw_source *source, struct rw_ens_node *node, const uint32
 /* Sorts n records of `size` bytes and removes duplicates. Returns the number of records that
  * remain. */
 size_t rw_sort_unique(void *all, size_t n, size_t size, int (*compare)(const void *, const void *));
+/* Returns the column with the name in source->names, or fails and returns 0. */
+uint32_t rw_named_column(struct rw_source *source, const char *name);
 /* Reads a node from `from`, its JSON value or XML element, into `node`, which is zeroed except for
  * children of -1. Sets child to the values or elements of the children; both stay NULL for a
  * leaf. */

@@ -8,6 +8,7 @@
 void rw_ensemble_release(struct rw_ensemble *ensemble)
 {
     rw_arena_free(&ensemble->arena);
+    json_decref(ensemble->config);
     memset(ensemble, 0, sizeof(*ensemble));
 }
 

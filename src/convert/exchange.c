@@ -1,5 +1,5 @@
 /* The public functions for files of other programs: export, import, verification, and the check
- * before training whether a format will be able to represent the model. Also reads feature sets. */
+ * before training whether a format will be able to represent the model. */
 #include "convert/convert.h"
 #include "io/input.h"
 #include "train/train.h"
@@ -63,9 +63,10 @@ static int check_set(struct rw_ctx *ctx, const struct rw_exchange *how,
                        how->featureset ? "featureset" : "name", format->name);
     if (by_set && !how->featureset)
         return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "'%s' needs a feature set\nhint: pass the answer of GET "
-                       "_ltr/_featureset/NAME by --featureset FILE",
-                       format->name);
+                       "'%s' needs a feature set\nhint: pass %s by --featureset FILE",
+                       format->name,
+                       format->has_queries ? "{\"feature_extractors\":[...]}"
+                                           : "the answer of GET _ltr/_featureset/NAME");
     if (by_set && (!how->name || !*how->name))
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "'%s' needs a name for the model\nhint: pass it by --name", format->name);
@@ -692,108 +693,6 @@ int rw_model_verify(struct rw_ctx *ctx, const struct rw_model *model, const stru
     for (const struct rw_consumer *c = format->consumer; c->name; c++, out->n++)
         RW_TRY(verify_by(v, c, &out->by[out->n]));
     return RW_OK;
-}
-
-/* ---- feature sets ---- */
-
-void rw_feature_set_release(struct rw_feature_set *set)
-{
-    json_decref(set->body);
-    json_decref(set->index);
-    memset(set, 0, sizeof(*set));
-}
-
-const char *rw_feature_set_name(const struct rw_feature_set *set, uint32_t i)
-{
-    return json_string_value(json_object_get(json_array_get(set->features, i), "name"));
-}
-
-const char *rw_feature_set_find(const struct rw_feature_set *set, const char *name)
-{
-    const json_t *at = json_object_get(set->index, name);
-    return at ? rw_feature_set_name(set, (uint32_t)json_integer_value(at)) : NULL;
-}
-
-/* Unwraps a response of the plugin: the hit of a search, then the document, then the set. */
-static const json_t *unwrap(struct rw_source *source, const json_t *at)
-{
-    const json_t *found = json_object_get(at, "found");
-    if (json_is_false(found))
-        rw_refuse(source, "the answer has \"found\": false: the feature set does not exist");
-    if (json_object_get(at, "hits")) {
-        const json_t *hits = rw_json_array(source, json_object_get(at, "hits"), "hits", -1);
-        if (json_is_array(hits) && json_array_size(hits) != 1)
-            rw_refuse(source, "%zu hits; expected one feature set", json_array_size(hits));
-        at = json_array_get(hits, 0);
-    }
-    if (json_object_get(at, "_source"))
-        at = rw_json_object(source, at, "_source");
-    if (json_object_get(at, "featureset"))
-        at = rw_json_object(source, at, "featureset");
-    return at;
-}
-
-static void put_index(struct rw_source *source, struct rw_feature_set *set, const char *name,
-                      uint32_t place)
-{
-    if (json_object_set_new(set->index, name, json_integer((json_int_t)place)) < 0)
-        rw_source_no_memory(source);
-}
-
-/* Also maps the name as a model stores it to feature i. Names of a table lose blanks and commas in
- * a model (dataset/names.h), but not in a feature set. */
-static void put_model_name(struct rw_source *source, struct rw_feature_set *set, uint32_t i)
-{
-    const char *known = rw_feature_set_name(set, i);
-    RW_FREED char *name = NULL;
-    if (rw_keep(source, rw_name_for_model(source->ctx, known, &name)) < 0)
-        return;
-    const char *other = rw_feature_set_find(set, name);
-    if (!other)
-        put_index(source, set, name, i);
-    else if (other != known)
-        rw_refuse(source, "features '%.64s' and '%.64s' both become '%.64s' in a model", other,
-                  known, name);
-}
-
-static void read_set(struct rw_source *source, struct rw_feature_set *set)
-{
-    set->body = rw_json_load(source, 0);
-    set->index = json_object();
-    if (!set->index)
-        rw_source_no_memory(source);
-    if (!json_is_object(set->body))
-        rw_refuse(source, "expected the feature set, an object");
-    set->features = rw_json_array(source, unwrap(source, set->body), "features", -1);
-    const size_t n = json_array_size(set->features);
-    if (n == 0 || n > RW_FEATURE_IDS)
-        rw_refuse(source, "'features' has %zu elements; expected 1 to %d", n, RW_FEATURE_IDS);
-    for (; source->status == RW_OK && set->n < n; set->n++) {
-        const char *name = rw_feature_set_name(set, set->n);
-        if (!name || !*name)
-            rw_refuse(source, "feature %u of the set lacks 'name': expected a string", set->n + 1);
-        else if (json_object_get(set->index, name))
-            rw_refuse(source, "two features have the name '%s'", name);
-        else
-            put_index(source, set, name, set->n);
-    }
-    for (uint32_t i = 0; source->status == RW_OK && i < set->n; i++)
-        put_model_name(source, set, i);
-}
-
-int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_set *out)
-{
-    RW_SCOPED(rw_input_close) struct rw_input *input = NULL;
-    RW_FREED char *text = NULL;
-    size_t n;
-    *out = (struct rw_feature_set){.path = path};
-    RW_TRY(rw_input_open(ctx, path, &input));
-    RW_TRY(rw_input_read_all(ctx, input, &text, &n));
-    struct rw_source source = {.ctx = ctx, .path = path, .text = text, .n = n};
-    read_set(&source, out);
-    if (source.status < 0)
-        rw_feature_set_release(out);
-    return source.status;
 }
 
 /* ---- the check before training ---- */

@@ -360,6 +360,8 @@ static int lower_names(struct lowering *l)
             return rw_fail(l->ctx, RW_ERR_UNSUPPORTED,
                            "two features have the name '%s'; '%s' needs unique names", name,
                            l->format->name);
+        if (l->format->has_queries && l->how->set)
+            RW_TRY(rw_feature_set_extract(l->ctx, l->how->set, name, &out->config));
     }
     return RW_OK;
 }
@@ -409,6 +411,8 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
     *out = (struct rw_ensemble){
         .first_column = rules->first_column, .model_name = how->model_name, .format = format};
     RW_TRY(rw_model_check(ctx, model));
+    if (how->set)
+        RW_TRY(rw_feature_set_check_form(ctx, how->set, format));
     RW_TRY(rw_part_missing(ctx, model, format, &parted));
     l.model = parted ? parted : model;
     RW_TRY(RW_ARENA_NEW(ctx, &out->arena, l.had, RW_FEATURE_IDS));

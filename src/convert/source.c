@@ -151,6 +151,17 @@ void rw_add_set(struct rw_source *source, struct rw_ens_node *node, const uint32
     rw_add_categories(source, node->column, NULL, NULL, 0);
 }
 
+uint32_t rw_named_column(struct rw_source *source, const char *name)
+{
+    for (uint32_t i = 0; i < source->names->n_columns; i++) {
+        const char *known = source->names->column_name[i];
+        if (known && strcmp(known, name) == 0)
+            return i + source->names->first_column;
+    }
+    rw_refuse(source, "unknown feature '%.60s'", name);
+    return 0;
+}
+
 /* A node that rw_read_tree has yet to read. */
 struct pending {
     const void *from; /* as in rw_read_node_fn */

@@ -588,17 +588,6 @@ static int put_dump(const struct rw_ensemble *ensemble, struct rw_put *put)
     return put->status;
 }
 
-static uint32_t find_column(struct rw_source *source, const char *name)
-{
-    for (uint32_t i = 0; i < source->names->n_columns; i++) {
-        const char *known = source->names->column_name[i];
-        if (known && strcmp(known, name) == 0)
-            return i + source->names->first_column;
-    }
-    rw_refuse(source, "unknown feature '%.60s'", name);
-    return 0;
-}
-
 static void read_dump_node(struct rw_source *source, const void *from, struct rw_ens_node *node,
                            const void *child[2], void *user)
 {
@@ -608,7 +597,7 @@ static void read_dump_node(struct rw_source *source, const void *from, struct rw
         node->value = rw_json_number(source, from, "leaf");
         return;
     }
-    node->column = find_column(source, rw_json_text(source, from, "split"));
+    node->column = rw_named_column(source, rw_json_text(source, from, "split"));
     node->threshold = (double)rw_json_float(rw_json_number(source, from, "split_condition"));
     const int64_t yes = rw_json_integer(source, from, "yes", 0, INT32_MAX);
     const int64_t no = rw_json_integer(source, from, "no", 0, INT32_MAX);

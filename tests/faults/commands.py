@@ -9,11 +9,11 @@ from pathlib import Path
 
 OBJECTIVES = "lambdarank regression yetirank queryrmse listnet xendcg logistic".split()
 FORMATS = (
-    "ranklib quickrank lightgbm xgboost xgboost-ubj xgboost-dump opensearch elasticsearch eslr-raw vespa c java go"
-    " python onnx onnx5 solr catboost pmml"
+    "ranklib quickrank lightgbm xgboost xgboost-ubj xgboost-dump opensearch elasticsearch elasticsearch-ml"
+    " eslr-raw vespa c java go python onnx onnx5 solr catboost pmml"
 ).split()
 NOT_READ = (  # written only
-    "xgboost-dump opensearch elasticsearch eslr-raw vespa c java go python pmml"
+    "xgboost-dump opensearch elasticsearch elasticsearch-ml eslr-raw vespa c java go python pmml"
 ).split()
 HIST = "collision-free sort-search multi".split()  # of the methods that a GPU has
 FIT = "--rounds 3 --leaves 4 --min-docs 2"
@@ -152,7 +152,7 @@ def commands() -> list[Command]:
         Command("report, words", f"report {d}words.model --valid {d}words.csv {ONE} -o out", out),
     ]
     for to in FORMATS:
-        more = f" --featureset {d}featureset.json --name m" if to in ("opensearch", "elasticsearch") else ""
+        more = f" --featureset {d}featureset.json --name m" if to in ("opensearch", "elasticsearch", "elasticsearch-ml") else ""
         made.append(Command(f"export {to}", f"export {d}small --to {to}{more} -o out", out))
         if to not in NOT_READ:
             base = " --feature-base 0" if to in ("ranklib", "quickrank", "solr") else ""
@@ -335,7 +335,7 @@ def make_data(program: str, data: Path, has_cuda: bool = False) -> None:
     if has_cuda:
         make_far(program, data)
     write("groups", [f"{query} {'odd' if i % 2 else 'even'}" for i, query in enumerate(at)])
-    names = ",".join(f'{{"name":"f{i}","params":[],"template":{{}}}}' for i in range(1, 11))
+    names = ",".join(f'{{"name":"f{i}","params":[],"template":{{"match_all":{{}}}}}}' for i in range(1, 11))
     write("featureset.json", [f'{{"_source":{{"featureset":{{"name":"s","features":[{names}]}}}}}}'])
     for to in FORMATS:
         if to not in NOT_READ:

@@ -599,7 +599,7 @@ static void write_files(void)
     write_text("run", run);
     n = (size_t)sprintf(text, "{\"_source\":{\"featureset\":{\"name\":\"s\",\"features\":[");
     for (int f = 0; f < N_FEATURES; f++)
-        n += (size_t)sprintf(text + n, "%s{\"name\":\"f%d\",\"params\":[],\"template\":{}}",
+        n += (size_t)sprintf(text + n, "%s{\"name\":\"f%d\",\"params\":[],\"template\":{\"match_all\":{}}}",
                              f ? "," : "", f);
     sprintf(text + n, "]}}}");
     write_text("featureset.json", text);

@@ -3,6 +3,7 @@ sources and apart from Rankwood's code. A document is {feature id: value}, value
 feature that is not in it is absent. Standard library only."""
 import json
 import math
+import re
 import struct
 import xml.etree.ElementTree
 
@@ -180,6 +181,66 @@ def createmodel_earlier(text):
     trees = createmodel(text)
     trees.goes_left = lambda doc, feature, threshold, _: threshold > doc.get(feature, 0.0)
     return trees
+
+
+# ---------------------------------------------------------------- Elasticsearch's own models
+
+
+def java_compare(a, b):
+    """Double.compare, for which -0 is below 0."""
+    if a != b:
+        return -1 if a < b else 1
+    return math.copysign(1, a) - math.copysign(1, b)
+
+
+def ml_value(extractor, score, params):
+    """The value of a feature. score: of its query; None: it does not match. `default_score` has another use: all
+    documents have this score if neither the search nor default_params has a parameter of the template."""
+    if set(re.findall(r"{{(\w+)}}", json.dumps(extractor["query"]))) <= set(params):
+        return score
+    return f32(extractor.get("default_score", 0)) or None
+
+
+def ml_trees(ensemble, value):
+    """The trees of an ensemble, which are arrays of nodes, with features by name and comparisons in double. value: of
+    a document and a name; None: missing."""
+    def nested(nodes, names, i):
+        node = nodes[i]
+        assert node["node_index"] == i
+        if "left_child" not in node:
+            return (float(node["leaf_value"]),)
+        assert node["decision_type"] in ("lt", "lte")
+        return (names[node["split_feature"]], (node["decision_type"], float(node["threshold"])), node["default_left"],
+                nested(nodes, names, node["left_child"]), nested(nodes, names, node["right_child"]))
+
+    def left(doc, name, test, default_left):
+        found = value(doc, name)
+        if found is None or not math.isfinite(found):
+            return default_left
+        order = java_compare(found, test[1])
+        return order < 0 or (order == 0 and test[0] == "lte")
+
+    assert ensemble["aggregate_output"] == {"weighted_sum": {}}
+    trees = [element["tree"] for element in ensemble["trained_models"]]
+    assert all(set(tree["feature_names"]) <= set(ensemble["feature_names"]) for tree in trees)
+    return Trees([nested(tree["tree_structure"], tree["feature_names"], 0) for tree in trees], left, math.fsum)
+
+
+def elasticsearch_ml(text, params=("words",)):
+    """The body of PUT _ml/trained_models. A feature that a document lacks is a query that does not match it."""
+    request = json.loads(text)
+    assert list(request) == ["model_id", "inference_config", "definition"]
+    assert re.fullmatch(r"[a-z0-9]([a-z0-9_.-]*[a-z0-9])?", request["model_id"]) and len(request["model_id"]) <= 64
+    config = request["inference_config"]["learning_to_rank"]
+    assert set(config) <= {"feature_extractors", "default_params"}
+    extractors = [element["query_extractor"] for element in config["feature_extractors"]]
+    by_name = {extractor["feature_name"]: extractor for extractor in extractors}
+    assert len(by_name) == len(extractors)
+    assert all(one["query"] and one.get("default_score", 0) >= 0 for one in extractors)
+    given = {*params, *config.get("default_params", {})}
+    ensemble = request["definition"]["trained_model"]["ensemble"]
+    assert ensemble["target_type"] == "regression" and set(ensemble["feature_names"]) <= set(by_name)
+    return ml_trees(ensemble, lambda doc, name: ml_value(by_name[name], doc.get(set_feature(name)), given))
 
 
 def vespa_left(doc, feature, threshold, default_left):
@@ -370,5 +431,6 @@ READERS = {
     "ranklib": [ranklib], "quickrank": [quickrank], "lightgbm": [lightgbm], "xgboost": [xgboost],
     "eslr-raw": [eslr_raw, eslr_raw_earlier], "xgboost-dump": [xgboost_dump, xgboost_dump_vespa],
     "opensearch": [createmodel, createmodel_earlier], "elasticsearch": [createmodel],
+    "elasticsearch-ml": [elasticsearch_ml],
     "vespa": [vespa], "solr": [solr], "catboost": [catboost], "pmml": [pmml],
 }

@@ -114,11 +114,12 @@ def boundary_docs(cuts, n_features, n, seed, absent=0.1, missing=0.1):
     return docs
 
 
-BY_SET = ("opensearch", "elasticsearch")  # that are exported with a feature set
+BY_SET = ("opensearch", "elasticsearch", "elasticsearch-ml")  # that are exported with a feature set
 
 
 def write_set(path, features):
     """As GET _ltr/_featureset/NAME gives it."""
-    body = {"name": "the", "features": [{"name": f"the {f}", "params": [], "template": {}} for f in features]}
+    query = {"match": {"title": "{{words}}"}}
+    body = {"name": "the", "features": [{"name": f"the {f}", "params": ["words"], "template": query} for f in features]}
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"_id": "featureset-the", "found": True, "_source": {"name": "the", "featureset": body}}, file)

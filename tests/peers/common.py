@@ -46,12 +46,12 @@ def run(command, **more):
     return done.stdout
 
 
-def make_venv(folder):
+def make_venv(folder, requirements="requirements.txt"):
     if not os.path.exists(os.path.join(folder, "bin", "python")):
         print(f"{script()}: making {folder} with the peers in it", file=sys.stderr)
         venv.create(folder, with_pip=True)
     run([os.path.join(folder, "bin", "python"), "-m", "pip", "install", "-q", "-r",
-         os.path.join(HERE, "requirements.txt")])
+         os.path.join(HERE, requirements)])
 
 
 def add_program_arguments(parser):

@@ -60,7 +60,7 @@ KILLED: tuple[list[str], ...] = (
 )
 READ_BACK = ("ranklib", "quickrank", "lightgbm", "xgboost", "xgboost-ubj", "onnx", "onnx5", "solr", "catboost")
 WRITTEN = (*READ_BACK, "xgboost-dump", "eslr-raw", "vespa", "c", "java", "go", "python", "pmml", "opensearch",
-           "elasticsearch")
+           "elasticsearch", "elasticsearch-ml")
 FORMATS_A_DAY = 4
 
 
@@ -135,7 +135,7 @@ def killed_training(run: Commands, chance: random.Random, parameters: list[str])
 def exchange(run: Commands, day: int) -> list[str]:
     formats = [WRITTEN[(day * FORMATS_A_DAY + i) % len(WRITTEN)] for i in range(FORMATS_A_DAY)]
     for name in formats:
-        by_set = ["--featureset", "../featureset.json", "--name", f"day-{day}"] if name.endswith("search") else []
+        by_set = ["--featureset", "../featureset.json", "--name", f"day-{day}"] if "search" in name else []
         # Solr adds 1e-6 to a threshold, a sum that some floats are not; such a model would be refused
         lossy = ["--lossy"] if name == "solr" else []
         run("export", "new.txt", "--to", name, *by_set, *lossy, "--verify", "valid.txt", "--quiet", "-o", "exported")
@@ -324,7 +324,7 @@ class Soak:
         self.folder = self.folder.resolve()
         first = Commands(self.how.program, self.folder)
         first("synth", "--shape", "letor", "--queries", 64, "--seed", 9, "-o", "pool.txt")
-        names = {"featureset": {"name": "soak", "features": [{"name": f"f{i}"} for i in range(1, 47)]}}
+        names = {"featureset": {"name": "soak", "features": [{"name": f"f{i}", "template": {"match_all": {}}} for i in range(1, 47)]}}
         (self.folder / "featureset.json").write_text(json.dumps(names))
         begun = time.monotonic()
         day = 0

@@ -21,7 +21,8 @@ static inline struct rw_exchange convert_exchange(const char *name, int lossy)
         FILE *file = fopen("set.json", "w");
         cr_assert_not_null(file);
         for (int i = 1; i <= 12; i++)
-            fprintf(file, "%s{\"name\":\"feature %d\"}", i > 1 ? "," : "{\"features\":[", i);
+            fprintf(file, "%s{\"name\":\"feature %d\",\"template\":{\"match_all\":{}}}",
+                    i > 1 ? "," : "{\"features\":[", i);
         fputs("]}", file);
         cr_assert_eq(fclose(file), 0);
         how.featureset = "set.json";

@@ -473,8 +473,9 @@ static void refused(const struct rw_model *model, const char *format, int lossy,
 Test(convert_categories, refused_by_name)
 {
     struct rw_model *words = by_words(1), *apart = by_words(0);
-    static const char *const none[] = {"ranklib",       "quickrank", "xgboost-dump", "opensearch",
-                                       "elasticsearch", "eslr-raw",  "solr"};
+    static const char *const none[] = {"ranklib",    "quickrank",       "xgboost-dump",
+                                       "opensearch", "elasticsearch",   "eslr-raw",
+                                       "solr",       "elasticsearch-ml"};
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
         char message[200];
         snprintf(message, sizeof(message),

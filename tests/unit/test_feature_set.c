@@ -1,4 +1,4 @@
-/* Feature sets in the format of the learning-to-rank plugin. */
+/* Feature sets in the format of the learning-to-rank plugin, and Elasticsearch's configurations. */
 #include "convert/convert.h"
 #include "model_fixture.h"
 #include "scratch_file.h"
@@ -20,6 +20,26 @@ Test(feature_set, every_form)
         cr_assert_str_eq(rw_feature_set_find(&set, "age of page"), "age of page");
         cr_assert_str_eq(rw_feature_set_find(&set, "age_of_page"), "age of page");
         cr_assert_null(rw_feature_set_find(&set, "shop"));
+        rw_feature_set_release(&set);
+    }
+}
+
+Test(feature_set, every_form_of_a_configuration)
+{
+#define CONFIG "{\"feature_extractors\":[{\"query_extractor\":{\"feature_name\":\"age of page\"}}]}"
+    static const char *const forms[] = {
+        CONFIG,
+        "{\"learning_to_rank\":" CONFIG "}",
+        "{\"inference_config\":{\"learning_to_rank\":" CONFIG "}}",
+        "{\"trained_model_configs\":[{\"inference_config\":{\"learning_to_rank\":" CONFIG "}}]}",
+    };
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        struct rw_feature_set set;
+        scratch_text("x", forms[i]);
+        cr_assert_eq(rw_feature_set_read(scratch_ctx, "x", &set), RW_OK, "%s",
+                     rw_last_error(scratch_ctx));
+        cr_assert(set.is_config && set.n == 1);
+        cr_assert_str_eq(rw_feature_set_find(&set, "age_of_page"), "age of page");
         rw_feature_set_release(&set);
     }
 }
@@ -47,6 +67,12 @@ Test(feature_set, refused)
         {"{\"hits\":3}", "missing 'hits': expected an array"},
         {"{\"hits\":{\"hits\":[]}}", "0 hits; expected one feature set"},
         {"{\"hits\":{\"hits\":[{},{}]}}", "2 hits; expected one feature set"},
+        {"{\"trained_model_configs\":[]}", "0 models; expected one feature set"},
+        {"{\"trained_model_configs\":3}", "invalid 'trained_model_configs': expected an array"},
+        {"{\"learning_to_rank\":{}}", "missing 'features': expected an array"},
+        {"{\"feature_extractors\":[]}", "'feature_extractors' has 0 elements; expected 1 to 65536"},
+        {"{\"feature_extractors\":[{\"name\":\"a\"}]}",
+         "feature 1 of the set lacks 'feature_name': expected a string"},
         {"{\"found\":false}", "the answer has \"found\": false: the feature set does not exist"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -47,9 +47,9 @@ static void exported(const struct rw_model *model, const char *format)
  * formats of `value < threshold` exchange its children. */
 Test(verify, missing_against_all_others)
 {
-    const char *const formats[] = {"lightgbm", "xgboost",  "xgboost-ubj", "xgboost-dump",
-                                   "vespa",    "eslr-raw", "opensearch",  "elasticsearch",
-                                   "catboost", "onnx"};
+    const char *const formats[] = {"lightgbm", "xgboost",  "xgboost-ubj",     "xgboost-dump",
+                                   "vespa",    "eslr-raw", "opensearch",      "elasticsearch",
+                                   "catboost", "onnx",     "elasticsearch-ml"};
     struct rw_model *model = fixture_random_model(scratch_ctx, 8, 20, 6, 3);
     for (int32_t t = 0; t < model->n_trees; t++) {
         for (int32_t i = 0; i < model->tree[t].n_leaves - 1; i += 2) {

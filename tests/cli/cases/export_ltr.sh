@@ -30,6 +30,24 @@ try import plain.lightgbm --from lightgbm --feature-base auto -o back.model
 "$RANKWOOD" predict back.model train.txt -o back
 say same cmp -s scores back
 
+echo "== without the plugin"
+cat >queries.json <<'END'
+{"learning_to_rank": {"default_params": {"words": ""}, "feature_extractors": [
+  {"query_extractor": {"feature_name": "title", "query": {"match": {"title": "{{words}}"}}, "default_score": 0.5}},
+  {"query_extractor": {"feature_name": "body", "query": {"match": {"body": "{{words}}"}}}},
+  {"query_extractor": {"feature_name": "age of page", "query": {"match_all": {}}}}]}}
+END
+try export named.model --to elasticsearch-ml --featureset queries.json --name m-1 --verify train.txt -o ml.body
+cat ml.body
+try export plain.model --to elasticsearch-ml --featureset answer.json --name m-1 -o ml.body
+try export plain.model --to elasticsearch-ml --featureset queries.json --name M -o x
+try export plain.model --to elasticsearch-ml --name m -o x
+try export plain.model --to opensearch --featureset queries.json --name m -o x
+echo '{"features":[{"name":"body"},{"name":"title"},{"name":"age of page"}]}' >names.json
+try export plain.model --to elasticsearch-ml --featureset names.json --name m -o x
+try train train.txt --for elasticsearch-ml --featureset names.json --rounds 2 --leaves 3 --min-docs 1 --quiet -o y
+say none test ! -e x -a ! -e y
+
 echo "== wrong"
 wrong() { # FILE.json
     try export plain.model --to opensearch --featureset "$1" --name m -o x
