@@ -2101,6 +2101,31 @@ RW_API int rw_judged_write_labels(struct rw_ctx *ctx, const struct rw_judged *ju
 RW_API int rw_judged_write_propensities(struct rw_ctx *ctx, const struct rw_judged *judged,
                                         struct rw_out_file *out);
 
+/* An estimate with its 95 % interval over queries; the interval is NaN for one query. */
+struct rw_click_estimate {
+    double mean, low, high;
+};
+/* What clicks at displayed positions say about a ranking. A clicked document counts 1 / log2(1 +
+ * its rank), up to rank k. */
+struct rw_click_eval {
+    uint32_t k, n_queries;
+    double clip; /* largest weight of a click */
+    uint64_t n_clicks, n_clipped;
+    uint64_t n_uncovered;            /* documents whose displayed position has no propensity */
+    uint64_t n_top, n_top_uncovered; /* documents of ranks 1 to k; those of them without one */
+    double effective;                /* clicks of equal weight with the same variance */
+    struct rw_click_estimate plain;  /* DCG@k of clicks per query, without weights */
+    struct rw_click_estimate ips;    /* each click has the weight min(1 / propensity, clip) */
+    struct rw_click_estimate snips;  /* weighted mean of the discount of a click, 0 to 1 */
+};
+/* Estimates DCG@k from clicks: documents with a label above 0. The data set must have displayed
+ * positions; users saw no document at a position without propensity. propensities: a file as the
+ * parameter of that name has. scores: [n_docs]. k: at least 1. RW_ERR_DATA: there are no clicks, or
+ * one is at a position without propensity. */
+RW_API int rw_evaluate_clicks(struct rw_ctx *ctx, const struct rw_dataset *dataset,
+                              const double *scores, const char *propensities, uint32_t k,
+                              double clip, struct rw_click_eval *out);
+
 /* ---- benchmarks and machine checks ---- */
 enum rw_bench_kind {
     RW_BENCH_TEXT,

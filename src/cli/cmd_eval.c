@@ -1,7 +1,10 @@
 /* `rankwood eval` measures the scores of a model or a file, or TREC runs by judgments (--qrels). */
 #include "cli/cli.h"
 
-static const char *model, *scores_file, *per_query, *like, *trees, *qrels;
+static const char *model, *scores_file, *per_query, *like, *trees, *qrels, *propensities,
+    *positions;
+static double clip = 1024.0;
+static unsigned long long top = 10;
 static struct rw_list runs;
 static int all_programs;
 #define OPERANDS "DATA... (--model MODEL | --scores FILE)"
@@ -24,6 +27,20 @@ static const struct rw_option options[] = {
      "measure as another program does: lightgbm, xgboost, xgboost- (its ndcg@k-), catboost, "
      "ranklib, quickrank, ydf, trec, gdeval or ranx; with --qrels also rankwood",
      RW_OPTION_TEXT, .value = &like},
+    {"propensities", "FILE",
+     "estimate DCG from clicks, the labels of DATA: lines of POSITION PROPENSITY, as 'judge' "
+     "writes "
+     "them",
+     RW_OPTION_INPUT, .value = &propensities,
+     .idle_with = " qrels audit like per-query metric relevant empty ties label-gain "
+                  "weights query-weights weight-column "},
+    {"positions", "FILE",
+     "with --propensities: the displayed position of each document, one per line", RW_OPTION_INPUT,
+     .value = &positions, .idle_without = " propensities "},
+    {"top", "K", "with --propensities: ranks that count, from 1 [default: 10]", RW_OPTION_NUMBER,
+     .value = &top, .range = {1, 1000000}, .idle_without = " propensities "},
+    {"clip", "X", "with --propensities: largest weight of a click, at least 1 [default: 1024]",
+     RW_OPTION_REAL, .value = &clip, .idle_without = " propensities "},
     {"audit", NULL,
      "print the values that all programs of --like would report, and why they differ",
      RW_OPTION_FLAG, .value = &all_programs, .idle_with = " qrels "},
@@ -175,8 +192,40 @@ static int run_runs(struct rw_cli *cli)
     return 0;
 }
 
+/* Estimates from clicks. scores: [documents] */
+static int run_clicks(struct rw_cli *cli, const double *scores)
+{
+    static const char *const names[] = {"clicks, without weights", "IPS", "SNIPS, per click"};
+    struct rw_click_eval eval;
+    RW_STEP(rw_dataset_read_side_column(cli->ctx, cli->dataset, "positions", positions));
+    RW_STEP(rw_evaluate_clicks(cli->ctx, cli->dataset, scores, propensities, (uint32_t)top, clip,
+                               &eval));
+    const struct rw_click_estimate *const rows[] = {&eval.plain, &eval.ips, &eval.snips};
+    json_t *estimates = json_array();
+    for (int i = 0; i < 3; i++)
+        rw_result_add(estimates, "estimate:s mean:n low:n high:n", names[i], rows[i]->mean,
+                      rows[i]->low, rows[i]->high);
+    rw_result_rows(NULL, estimates, "estimate;mean;low=2.5 %;high=97.5 %");
+    rw_result_line("%llu clicks in %u queries, worth %.1f of equal weight; %llu clipped to %g",
+                   (unsigned long long)eval.n_clicks, eval.n_queries, eval.effective,
+                   (unsigned long long)eval.n_clipped, eval.clip);
+    rw_result_line("%llu documents without propensity; they are %llu of the %llu at ranks 1 to %u",
+                   (unsigned long long)eval.n_uncovered, (unsigned long long)eval.n_top_uncovered,
+                   (unsigned long long)eval.n_top, eval.k);
+    rw_result_print(
+        cli, rw_result_row("estimates:O clicks:l queries:u effective:n clipped:l clip:n "
+                           "uncovered:l top:l top_uncovered:l k:u",
+                           estimates, eval.n_clicks, eval.n_queries, eval.effective, eval.n_clipped,
+                           eval.clip, eval.n_uncovered, eval.n_top, eval.n_top_uncovered, eval.k));
+    return 0;
+}
+
 static int check(struct rw_cli *cli)
 {
+    if (propensities && !positions)
+        return rw_wrong(cli, "'--propensities' needs --positions FILE");
+    if (!(clip >= 1.0))
+        return rw_wrong(cli, "option '--clip': expected 1 or more, found %g", clip);
     if (!qrels && runs.n > 0)
         return rw_wrong(cli, "'--run' needs --qrels FILE");
     if (qrels && runs.n == 0)
@@ -207,6 +256,8 @@ static int run(struct rw_cli *cli)
     if (qrels)
         return run_runs(cli);
     RW_STEP(score(cli, &scores));
+    if (propensities)
+        return run_clicks(cli, scores);
     if (all_programs) {
         RW_STEP(rw_audit_new(cli->ctx, rw_params_eval(cli->params), cli->dataset, scores, &audit));
         print_audit(cli, audit);
