@@ -46,6 +46,10 @@ const char *const fuzz_words[] = {"featureset",
                                   "hits",
                                   "type",
                                   "params",
+                                  "feature_extractors",
+                                  "query_extractor",
+                                  "feature_name",
+                                  "learning_to_rank",
                                   NULL};
 
 int fuzz_one(const uint8_t *data, size_t size)
