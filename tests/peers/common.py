@@ -100,7 +100,8 @@ class Hooks(ctypes.Structure):
                 ("on_stage", STAGE), ("should_stop", ctypes.c_void_p),
                 ("gradients", ctypes.c_void_p), ("metric", METRIC),
                 ("metric_name", ctypes.c_char_p), ("metric_lower_is_better", ctypes.c_int),
-                ("checkpoints", ctypes.c_void_p), ("on_positions", ctypes.c_void_p)]
+                ("checkpoints", ctypes.c_void_p), ("on_positions", ctypes.c_void_p),
+                ("allow_no_trees", ctypes.c_int)]
 
 
 class Library:
