@@ -32,9 +32,11 @@ make_package() {
     installed=$(python -c 'import os, rankwood; print(os.path.dirname(rankwood.__file__))') || return 1
     rm -rf "$folder/asan" && mkdir "$folder/asan" && cp -R "$installed" "$folder/asan" || return 1
     python "$root/python/make_ffi.py" "$root/src/rankwood_score.h" "$root/src/rankwood.h" "$folder/_ffi.c" || return 1
+    # The module also has the program, which these calls do not run.
+    echo 'int rw_program(int n, char **words) { return n + !words; }' >"$folder/program.c" || return 1
     $compiler -shared -fPIC -O1 -g -fsanitize=address,undefined -DPy_LIMITED_API=0x030b0000 -I "$root/src" \
         -I "$(python -c 'import sysconfig; print(sysconfig.get_path("include"))')" "$folder/_ffi.c" \
-        -o "$folder/asan/rankwood/"_ffi.*so "$library" -lz -ljansson -lexpat -lm -ldl -pthread
+        "$folder/program.c" -o "$folder/asan/rankwood/"_ffi.*so "$library" -lz -ljansson -lexpat -lm -ldl -pthread
 }
 
 python "$root/tests/python/leaks.py" >"$folder/leaks.log" 2>&1 &
