@@ -15,7 +15,7 @@ say 'the model of tune in folds' cmp -s one.txt other.txt
 "$RANKWOOD" train train.rwb --effort fast --early-stop 20 --quiet -o other.txt
 say 'the same model from a cache' cmp -s one.txt other.txt
 for effort in default best; do
-    "$RANKWOOD" train train.txt --effort $effort --rounds 3 -o other.txt 2>&1 | grep effort
+    "$RANKWOOD" train train.txt --valid valid.txt --effort $effort --rounds 1 -o other.txt 2>&1 | grep effort
 done
 rm -f other.txt
 try train train.txt --effort more -o none
