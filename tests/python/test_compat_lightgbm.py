@@ -35,7 +35,7 @@ import pytest
 
 import rankwood as rw
 import rankwood.compat.lightgbm as lgb
-from rankwood.compat import _shared
+from rankwood.compat import _lightgbm_callbacks, _lightgbm_train, _shared
 from rankwood.compat.lightgbm import LGBMRanker
 
 pa = pytest.importorskip("pyarrow")
@@ -333,7 +333,7 @@ def test_early_stopping_decides_as_lightgbm(real: Any, first_only: bool, min_del
         for module in (real, lgb):
             one = module.early_stopping(5, first_metric_only=first_only, verbose=False, min_delta=min_delta)
             env_of = real.callback.CallbackEnv if module is real else lgb.CallbackEnv
-            result = real.basic.EvalResult if module is real else lgb.EvalResult
+            result = real.basic.EvalResult if module is real else _lightgbm_callbacks.EvalResult
             for i in range(30):
                 values = [
                     result(name, metric, curves[i, a, b], metric == "up")
@@ -623,7 +623,7 @@ def test_the_size_of_a_leaf_counts_hessians_as_in_lightgbm() -> None:
 
 
 def test_aliases_agree_with_lightgbm(real: Any) -> None:
-    for name, words in lgb._ALIASES.items():
+    for name, words in _lightgbm_train._ALIASES.items():
         assert {name, *words.split()} == {name, *real.basic._ConfigAliases.get(name)} - {"callbacks"}, name
 
 
@@ -694,7 +694,7 @@ def test_invalid_arguments() -> None:
 
 
 def test_import_is_fast_and_needs_no_scikit_learn() -> None:
-    program = "import rankwood.compat.lightgbm, sys; print({'sklearn', 'pandas', 'scipy'} & {*sys.modules})"
+    program = "import rankwood.compat.lightgbm, sys; print({'numpy', 'sklearn', 'pandas', 'scipy'} & {*sys.modules})"
     assert subprocess.check_output([sys.executable, "-c", program], text=True) == "set()\n"
 
 
@@ -726,7 +726,7 @@ def test_ranks_as_well_as_lightgbm_on_real_data(real: Any) -> None:
 
 
 def test_examples_of_docstrings() -> None:
-    parts = [lgb, *(importlib.import_module(one.__module__) for one in (LGBMRanker, lgb.Dataset))]
+    parts = [lgb, *(importlib.import_module(one.__module__) for one in (LGBMRanker, lgb.Dataset, lgb.Booster))]
     names = {"X": X, "y": y, "qid": qid, "X_valid": Xv, "y_valid": yv, "qid_valid": qid_v, "np": np, "rankwood": rw}
     found = [doctest.testmod(part, extraglobs=names) for part in parts]
     assert sum(one.attempted for one in found) > 20

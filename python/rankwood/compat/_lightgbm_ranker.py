@@ -19,6 +19,7 @@ from rankwood._core import DataError
 from rankwood.compat import _shared
 from rankwood.compat import lightgbm as lgb
 from rankwood.compat._lightgbm_data import features_of, n_columns
+from rankwood.compat._lightgbm_train import MAIN_NAME
 from rankwood.migrate import _NAMES
 
 
@@ -106,9 +107,9 @@ class LGBMRanker(BaseEstimator):  # type: ignore[misc]
             params["random_state"] = int(seed.integers(2**31 - 1))
         if params.get("n_jobs", 0) < 0:
             params["n_jobs"] = max(1, (os.cpu_count() or 1) + 1 + params["n_jobs"])
-        given = {lgb.MAIN_NAME.get(name, name): name for name in self._others}
+        given = {MAIN_NAME.get(name, name): name for name in self._others}
         for name, one in inspect.signature(LGBMRanker.__init__).parameters.items():
-            main = lgb.MAIN_NAME.get(name, name)
+            main = MAIN_NAME.get(name, name)
             if main != name and main in given and params.get(name) == one.default:
                 del params[name]  # the main name replaces a default
         for main, default in (("eval_at", eval_at), ("objective", self.objective or "lambdarank")):
@@ -117,12 +118,12 @@ class LGBMRanker(BaseEstimator):  # type: ignore[misc]
                 params.pop(main, None)
             else:
                 params.setdefault(main, default)
-        objective = next(value for name, value in params.items() if lgb.MAIN_NAME.get(name) == "objective")
+        objective = next(value for name, value in params.items() if MAIN_NAME.get(name) == "objective")
         if callable(objective):
-            params = {name: value for name, value in params.items() if lgb.MAIN_NAME.get(name) != "objective"}
+            params = {name: value for name, value in params.items() if MAIN_NAME.get(name) != "objective"}
             params["objective"] = lambda scores, data: _shared.call_sklearn(objective, scores, *_columns_of(data))
         self.objective_ = objective
-        own = [params.pop(name) for name in [*params] if lgb.MAIN_NAME.get(name) == "metric"]
+        own = [params.pop(name) for name in [*params] if MAIN_NAME.get(name) == "metric"]
         metrics = [metric for one in own or ["ndcg"] for metric in ([one] if isinstance(one, str) else one)]
         params["metric"] = [*(metric for metric in eval_metric if isinstance(metric, str)), *metrics]
         return params
