@@ -59,7 +59,9 @@ _CALLS = {
     "load": (_TEXT, "while True: Dataset(['data.txt']).n_docs"),
     "bins": (
         "rows, labels, ids = large(400)",
-        "while True: rankwood.train({'rounds': 1, 'leaves': 2}, Dataset(rows, labels, qid=ids))",
+        # a signal during the only round keeps the model, so that only this loop can end
+        "while rankwood.train({'rounds': 1, 'leaves': 2}, Dataset(rows, labels, qid=ids)).finished: pass\n"
+        "    raise KeyboardInterrupt",
     ),
     "round": (
         "n = 60000\nrows = np.random.default_rng(0).normal(size=(n, 2))\n"
