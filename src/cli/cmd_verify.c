@@ -85,16 +85,18 @@ static const char *find_file(const struct rw_cli *cli, const char *path)
     return *path == '/' || access(path, F_OK) == 0 || access(near, F_OK) != 0 ? path : near;
 }
 
-/* Returns a parameter's value; for a file, where it is found. */
-static const char *find_value(const struct rw_cli *cli, const char *name, const char *value)
+/* Adds a parameter of the manifest. Other options are refused, because they could write files. */
+static int add_parameter(const struct rw_cli *cli, const char *name, const char *value)
 {
     int at = 0;
     while (rw_param_info(at) && strcmp(rw_param_info(at)->name, name) != 0)
         at++;
-    const int is_file = rw_param_info(at) &&
-                        rw_params_set(cli->ctx, cli->params, name, value) >= 0 &&
-                        rw_params_file(cli->params, at);
-    return is_file ? find_file(cli, value) : value;
+    const int status = rw_params_set(cli->ctx, cli->params, name, value);
+    if (!rw_param_info(at))
+        return status;
+    const int is_file = status >= 0 && rw_params_file(cli->params, at);
+    add(rw_text("--%s=%s", name, is_file ? find_file(cli, value) : value));
+    return 0;
 }
 
 /* Returns the files of a set with commas between them: those of the line, else of the manifest. */
@@ -145,8 +147,6 @@ static int make_line(const struct rw_cli *cli, const json_t *document)
                              "with '--data'");
     const struct rw_list files = rw_list_of(train);
     add("train");
-    for (int i = 0; i < files.n; i++)
-        add(files.text[i]);
     for (size_t i = 0; i < sizeof(splits) / sizeof(*splits); i++) {
         const char *split = json_string_value(json_object_get(document, splits[i]));
         if (split)
@@ -166,14 +166,16 @@ static int make_line(const struct rw_cli *cli, const json_t *document)
     if (start)
         add(rw_text("--init=%s", init_path ? init_path : find_file(cli, model)));
     json_object_foreach(json_object_get(document, "given"), name, value)
-        add(rw_text("--%s=%s", name,
-                    find_value(cli, name, json_is_string(value) ? json_string_value(value) : "")));
+        RW_STEP(add_parameter(cli, name, json_is_string(value) ? json_string_value(value) : ""));
     if (threads)
         add(rw_text("--threads=%s", threads));
     if (device)
         add(rw_text("--device=%s", device));
     if (is_quiet)
         add("--quiet");
+    add("--"); /* a file's name is never an option */
+    for (int i = 0; i < files.n; i++)
+        add(files.text[i]);
     return 0;
 }
 

@@ -73,6 +73,15 @@ sed '/"given"/,/}/s/"leaves"/"leafs"/' model.json >wrong.json
 try verify wrong.json --data moved.txt
 sed '/"given"/,/}/s/"7"/7/' model.json >wrong.json
 try verify wrong.json --data moved.txt
+# Nothing in a manifest may write a file.
+echo kept >kept.txt
+for option in log output checkpoint; do
+    sed '/"given"/,/}/s/"leaves": "7"/"'$option'": "kept.txt"/' model.json >wrong.json
+    try verify wrong.json --data moved.txt
+done
+sed 's/"train.txt"/"--log=kept.txt"/' model.json >wrong.json
+try verify wrong.json
+cat kept.txt
 try train moved.txt -o model.txt --manifest model.txt
 try train moved.txt -o model.txt --manifest moved.txt
 try train moved.txt -o new.txt --manifest missing/model.json
