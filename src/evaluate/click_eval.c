@@ -8,48 +8,20 @@
 #include "base/exact.h"
 #include "dataset/dataset.h"
 #include "evaluate/evaluate.h"
-#include "io/data_format.h"
+#include "io/input.h"
+#include "params/params.h"
 
 #define Z95 1.959963984540054 /* 97.5 % of the normal distribution are below */
 
-/* Reads lines "POSITION PROPENSITY", where a third number is ignored as by evaluation. propensity:
- * [RW_MAX_POSITION + 1], NaN where the file has no line. */
-static int read_propensities(struct rw_ctx *ctx, struct rw_line_reader *lines, double *propensity)
+/* propensity: [RW_MAX_POSITION + 1], NaN where the file has no line. */
+static int read_propensities(struct rw_ctx *ctx, const char *path, double *propensity)
 {
-    for (int p = 0; p <= RW_MAX_POSITION; p++)
-        propensity[p] = (double)NAN;
-    while (rw_line_reader_next(lines)) {
-        struct rw_word word[3];
-        const int n = rw_line_words(lines->begin, lines->end, word, 3);
-        uint64_t position = 0;
-        double value = 0.0;
-        int clamped, is_valid = n == 2 || n == 3;
-        if (n == 0)
-            continue;
-        if (is_valid) {
-            word[0].text[word[0].n] = 0;
-            is_valid = rw_number_whole(word[0].text, RW_MAX_POSITION, &position) &&
-                       rw_number_parse_double(word[1].text, word[1].text + word[1].n, &value,
-                                              &clamped) == word[1].text + word[1].n &&
-                       value >= 0x1p-10 && value <= 0x1p10;
-        }
-        if (!is_valid || !isnan(propensity[position]))
-            return rw_fail(ctx, RW_ERR_PARSE, "%s:%llu: %s", lines->name,
-                           (unsigned long long)lines->number,
-                           is_valid ? "the position is repeated"
-                                    : "expected 'POSITION PROPENSITY': a whole number from 0 to "
-                                      "65535 and a number from 1/1024 to 1024");
-        propensity[position] = value;
-    }
-    return RW_OK;
-}
-
-static int by_score(const void *a, const void *b)
-{
-    const struct rw_keyed *x = a, *y = b;
-    if (x->key != y->key)
-        return x->key > y->key ? -1 : 1;
-    return (x->id > y->id) - (x->id < y->id);
+    struct rw_input *input RW_SCOPED(rw_input_close) = NULL;
+    char *text RW_FREED = NULL;
+    size_t n;
+    RW_TRY(rw_input_open(ctx, path, &input));
+    RW_TRY(rw_input_read_all(ctx, input, &text, &n));
+    return rw_propensities_parse(ctx, rw_input_name(input), text, n, propensity);
 }
 
 /* The sums of a query, or of all queries. */
@@ -57,15 +29,16 @@ struct sums {
     double weight, weighted, plain;
 };
 
-static int add_query(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                     const struct rw_keyed *ranked, uint32_t n, const double *propensity,
+static int add_query(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t first,
+                     const uint32_t *order, uint32_t n, const double *propensity,
                      struct rw_click_eval *out, struct sums *sums)
 {
     *sums = (struct sums){0};
     for (uint32_t r = 0; r < n; r++) {
-        const uint32_t doc = ranked[r].id, position = dataset->position[doc];
+        const uint32_t doc = first + order[r], position = dataset->position[doc];
         const double p = propensity[position];
-        const int is_top = r<out->k, is_clicked = dataset->label[doc]> 0;
+        const int is_top = r < out->k;
+        const int is_clicked = dataset->label[doc] > 0;
         out->n_top += (uint64_t)is_top;
         out->n_uncovered += isnan(p) != 0;
         out->n_top_uncovered += is_top && isnan(p);
@@ -97,9 +70,8 @@ int rw_evaluate_clicks(struct rw_ctx *ctx, const struct rw_dataset *dataset, con
                        const char *propensities, uint32_t k, double clip, struct rw_click_eval *out)
 {
     RW_DEFAULT_FPENV;
-    struct rw_line_reader lines RW_RELEASED(rw_line_reader_close) = {.number = 0};
     RW_FREED double *propensity = NULL;
-    RW_FREED struct rw_keyed *ranked = NULL;
+    RW_FREED uint32_t *order = NULL;
     RW_FREED struct sums *of = NULL;
     struct sums all = {0};
     double plain = 0.0, ips = 0.0, snips = 0.0;
@@ -109,16 +81,13 @@ int rw_evaluate_clicks(struct rw_ctx *ctx, const struct rw_dataset *dataset, con
     if (!dataset->position)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "the data has no displayed positions");
     RW_TRY(RW_NEW_RAW(ctx, propensity, RW_MAX_POSITION + 1));
-    RW_TRY(RW_NEW_RAW(ctx, ranked, dataset->n_docs));
+    RW_TRY(RW_NEW_RAW(ctx, order, dataset->n_docs));
     RW_TRY(RW_NEW(ctx, of, dataset->n_queries));
-    RW_TRY(rw_line_reader_open(ctx, propensities, &lines));
-    RW_TRY(read_propensities(ctx, &lines, propensity));
+    RW_TRY(read_propensities(ctx, propensities, propensity));
     for (uint32_t q = 0; q < dataset->n_queries; q++) {
         const uint32_t first = dataset->query_offset[q], n = dataset->query_offset[q + 1] - first;
-        for (uint32_t i = 0; i < n; i++)
-            ranked[i] = (struct rw_keyed){scores[first + i], first + i};
-        RW_SORT(ranked, n, by_score);
-        RW_TRY(add_query(ctx, dataset, ranked, n, propensity, out, &of[q]));
+        rw_rank_query(scores + first, n, 0, order);
+        RW_TRY(add_query(ctx, dataset, first, order, n, propensity, out, &of[q]));
         all.weight += of[q].weight;
         all.weighted += of[q].weighted;
         all.plain += of[q].plain;

@@ -388,25 +388,27 @@ static int debias_print(struct rw_ctx *ctx, const void *state, int is_before, ch
     return RW_OK;
 }
 
-/* Reads the lines of [text, stop). found: [RW_MAX_POSITION + 1], written for positions with a line.
- * The caller sets of[0] of all elements to NaN before, so that missing positions can be found. */
-static int read_lines(const struct rw_debias *debias, const char *name, const char *text,
-                      const char *stop, struct rw_position_bias *found)
+/* Reads the lines of [text, stop). found: [RW_MAX_POSITION + 1], written; of[0] is NaN for
+ * positions without a line. */
+static int read_lines(struct rw_ctx *ctx, enum rw_debias_kind kind, const char *name,
+                      const char *text, const char *stop, struct rw_position_bias *found)
 {
+    for (uint32_t p = 0; p <= RW_MAX_POSITION; p++)
+        found[p].of[0] = (double)NAN;
     for (unsigned number = 1; text < stop; number++) {
         const char *end = memchr(text, '\n', (size_t)(stop - text));
         end = end ? end : stop;
         struct rw_position_bias bias;
         uint32_t position;
         if (end > text && !(end == text + 1 && *text == '\r')) {
-            if (!parse_line(debias->kind, text, end, &position, &bias))
-                return rw_fail(debias->ctx, RW_ERR_PARSE,
+            if (!parse_line(kind, text, end, &position, &bias))
+                return rw_fail(ctx, RW_ERR_PARSE,
                                "%s:%u: expected 'POSITION PROPENSITY': a whole number from 0 to %d "
                                "and a number from 1/1024 to 1024, and perhaps one more for t-",
                                name, number, RW_MAX_POSITION);
             if (!isnan(found[position].of[0]))
-                return rw_fail(debias->ctx, RW_ERR_PARSE, "%s:%u: position %u is repeated", name,
-                               number, position);
+                return rw_fail(ctx, RW_ERR_PARSE, "%s:%u: position %u is repeated", name, number,
+                               position);
             found[position] = bias;
         }
         text = end + 1;
@@ -440,15 +442,24 @@ static int debias_read(void *state, int is_given, const char *name, const char *
     struct rw_debias *debias = state;
     struct rw_position_bias *found RW_FREED = NULL;
     RW_TRY(RW_NEW_RAW(debias->ctx, found, RW_MAX_POSITION + 1));
-    for (uint32_t p = 0; p <= RW_MAX_POSITION; p++)
-        found[p].of[0] = (double)NAN;
-    RW_TRY(read_lines(debias, name, text, text + n, found));
+    RW_TRY(read_lines(debias->ctx, debias->kind, name, text, text + n, found));
     RW_TRY(check_found(debias, is_given, found));
     for (uint32_t p = 0; p < debias->n_positions; p++) {
         if (debias->n_docs[p] > 0)
             debias->bias[p] = debias->before[p] = found[p];
     }
     debias->is_given |= is_given;
+    return RW_OK;
+}
+
+int rw_propensities_parse(struct rw_ctx *ctx, const char *name, const char *text, size_t n,
+                          double *propensity)
+{
+    struct rw_position_bias *found RW_FREED = NULL;
+    RW_TRY(RW_NEW_RAW(ctx, found, RW_MAX_POSITION + 1));
+    RW_TRY(read_lines(ctx, RW_DEBIAS_IPW, name, text, text + n, found));
+    for (uint32_t p = 0; p <= RW_MAX_POSITION; p++)
+        propensity[p] = found[p].of[0];
     return RW_OK;
 }
 

@@ -245,6 +245,12 @@ int rw_objective_check(struct rw_ctx *ctx, const struct rw_objective *objective,
  * number of workers. All workers call it. */
 int rw_objective_sum(struct rw_ctx *ctx, const struct rw_objective *objective,
                      struct rw_objective_rule *rule, const struct rw_dataset *dataset);
+/* Reads the text of a file of propensities: lines "POSITION PROPENSITY" with an optional t-.
+ * propensity: [RW_MAX_POSITION + 1], written: those of clicked documents, NaN for positions without
+ * a line. name: of the file, for messages. RW_ERR_PARSE: a malformed line or a repeated position.
+ */
+int rw_propensities_parse(struct rw_ctx *ctx, const char *name, const char *text, size_t n,
+                          double *propensity);
 /* Checks that gradients are from -1e30 to 1e30, and hessians from 0 to 1e30. RW_ERR_DATA: a value
  * is not. objective: its name for the message; NULL: user gradients; first_doc: number of documents
  * on the workers before this one; gradients, hessians: [n_docs] */

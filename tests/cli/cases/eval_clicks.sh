@@ -16,7 +16,7 @@ try eval clicks.txt --scores scores --propensities p --positions shown --ties me
 try eval clicks.txt --scores scores --propensities p --positions shown --clip 0
 printf '0\n2\n4\n1\n2\n' >absent
 try eval clicks.txt --scores scores --propensities p --positions absent
-for line in '2 .5' '3 0' '3' 'x 1' '3 1 1 1'; do
+for line in '2 .5' '3 0' '3' 'x 1' '3 1 1 1' '3 1 x'; do
     { cat p; echo "$line"; } >bad
     try eval clicks.txt --scores scores --propensities bad --positions shown
 done
