@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -63,14 +64,18 @@ class InThreads(rankwood.Carrier):
         return self.group.barrier.broken
 
 
-def run(n_ranks: int, body: Callable[[rankwood.Ranks], Any]) -> list[Any]:
-    """Returns each worker's result, or the exception that it raised."""
-    group = Group(n_ranks)
+def run_with(
+    n_ranks: int, enter: Callable[[int], AbstractContextManager[Any]], body: Callable[[Any], Any]
+) -> list[Any]:
+    """Runs `body` in a thread per worker, within the worker's block `enter(rank)`.
+
+    Returns each worker's result, or the exception that it raised.
+    """
     out: list[Any] = [None] * n_ranks
 
     def one(rank: int) -> None:
         try:
-            with rankwood.workers(InThreads(group, rank)) as here:
+            with enter(rank) as here:
                 out[rank] = body(here)
         except BaseException as error:
             out[rank] = error
@@ -81,3 +86,9 @@ def run(n_ranks: int, body: Callable[[rankwood.Ranks], Any]) -> list[Any]:
     for thread in threads:
         thread.join()
     return out
+
+
+def run(n_ranks: int, body: Callable[[rankwood.Ranks], Any]) -> list[Any]:
+    """As run_with, for workers that exchange data in memory."""
+    group = Group(n_ranks)
+    return run_with(n_ranks, lambda rank: rankwood.workers(InThreads(group, rank)), body)

@@ -18,6 +18,7 @@ import pytest
 
 import rankwood
 from conftest import Made
+from ranks_in_threads import run_with
 from rankwood import _address, _cluster
 from test_ranks import PARAMS, part
 
@@ -33,23 +34,13 @@ def free_address() -> str:
 def run(n_ranks: int, body: Callable[[rankwood.Workers], Any], *, address: str = "", **more: Any) -> list[Any]:
     """Returns each worker's result, or the exception that it raised. more: a list has a value for each worker."""
     address = address or free_address()
-    out: list[Any] = [None] * n_ranks
 
-    def one(rank: int) -> None:
+    def enter(rank: int) -> Any:
         given = {"token": TOKEN, "timeout": 20.0, **more}
         given = {name: value[rank] if isinstance(value, list) else value for name, value in given.items()}
-        try:
-            with rankwood.zmq.workers(rank, n_ranks, address, **given) as here:
-                out[rank] = body(here)
-        except BaseException as error:
-            out[rank] = error
+        return rankwood.zmq.workers(rank, n_ranks, address, **given)
 
-    threads = [threading.Thread(target=one, args=(rank,)) for rank in range(n_ranks)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return out
+    return run_with(n_ranks, enter, body)
 
 
 def test_one_model(made: Made, other: Made) -> None:
