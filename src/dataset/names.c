@@ -233,18 +233,40 @@ int rw_query_ids_find(const struct rw_query_ids *ids, const char *id, size_t n, 
     return slot->id != NULL;
 }
 
-enum { BLOCK_BYTES = 1 << 16 };
+int rw_text_set_add(struct rw_ctx *ctx, struct rw_text_set *texts, const char *text, size_t n,
+                    size_t *index)
+{
+    enum { BLOCK_BYTES = 1 << 16 };
+    if (rw_query_ids_find(&texts->ids, text, n, index))
+        return RW_OK;
+    if (texts->block_bytes - texts->used <= n) {
+        const size_t bytes = n < BLOCK_BYTES ? BLOCK_BYTES : n + 1;
+        texts->used = texts->block_bytes = 0;
+        RW_TRY(RW_ARENA_NEW(ctx, &texts->arena, texts->block, bytes));
+        texts->block_bytes = bytes;
+    }
+    char *copy = texts->block + texts->used;
+    memcpy(copy, text, n);
+    copy[n] = 0;
+    RW_TRY(RW_GROW(ctx, texts->text, texts->room, texts->ids.n + 1));
+    RW_TRY(rw_query_ids_add(ctx, &texts->ids, copy, index));
+    texts->text[*index] = copy;
+    texts->used += n + 1;
+    return RW_OK;
+}
+
+void rw_text_set_release(struct rw_text_set *texts)
+{
+    rw_arena_free(&texts->arena);
+    rw_mem_free(texts->text);
+    rw_query_ids_release(&texts->ids);
+}
 
 struct rw_vocabulary {
     pthread_mutex_t mutex; /* protects all members below, except that rw_vocabulary_has reads
                               `marked` without it */
     int n_owners;
-    struct rw_query_ids ids; /* set of the words */
-    const char **word;       /* [ids.n] the words in their blocks; owned */
-    size_t word_room;
-    struct rw_arena arena; /* owns the blocks of words, each word terminated by 0 */
-    char *block;           /* the last block; the first `used` of its block_bytes hold words */
-    size_t used, block_bytes;
+    struct rw_text_set words;
     uint8_t marked[RW_FEATURE_IDS]; /* 1: the feature's values are words */
 };
 
@@ -275,51 +297,31 @@ void rw_vocabulary_free(struct rw_vocabulary *vocabulary)
     pthread_mutex_unlock(&vocabulary->mutex);
     if (n_owners > 0)
         return;
-    rw_arena_free(&vocabulary->arena);
-    rw_mem_free(vocabulary->word);
-    rw_query_ids_release(&vocabulary->ids);
+    rw_text_set_release(&vocabulary->words);
     pthread_mutex_destroy(&vocabulary->mutex);
     rw_mem_free(vocabulary);
-}
-
-/* Adds a word, unless it exists, and sets *index to its number. */
-static int add(struct rw_vocabulary *l, const char *word, size_t n, size_t *index)
-{
-    if (l->block_bytes - l->used <= n) {
-        l->used = l->block_bytes = 0;
-        const size_t bytes = n < BLOCK_BYTES ? BLOCK_BYTES : n + 1;
-        RW_TRY(RW_ARENA_NEW(NULL, &l->arena, l->block, bytes));
-        l->block_bytes = bytes;
-    }
-    char *copy = l->block + l->used;
-    memcpy(copy, word, n);
-    copy[n] = 0;
-    if (rw_query_ids_find(&l->ids, copy, strlen(copy), index))
-        return RW_OK;
-    if (l->ids.n == RW_MAX_WORDS)
-        return RW_ERR_DATA;
-    RW_TRY(RW_GROW(NULL, l->word, l->word_room, l->ids.n + 1));
-    RW_TRY(rw_query_ids_add(NULL, &l->ids, copy, index));
-    l->word[*index] = copy;
-    l->used += n + 1;
-    return RW_OK;
 }
 
 int rw_vocabulary_add(struct rw_vocabulary *vocabulary, const char *word, size_t n,
                       uint32_t *number)
 {
+    struct rw_text_set *words = &vocabulary->words;
     size_t index = 0;
+    int status = RW_OK;
     pthread_mutex_lock(&vocabulary->mutex);
-    const int status = add(vocabulary, word, n, &index);
+    if (words->ids.n < RW_MAX_WORDS)
+        status = rw_text_set_add(NULL, words, word, n, &index);
+    else if (!rw_query_ids_find(&words->ids, word, n, &index))
+        status = RW_ERR_DATA;
     pthread_mutex_unlock(&vocabulary->mutex);
     *number = (uint32_t)index;
-    return status < 0 ? status : RW_OK;
+    return status;
 }
 
 uint32_t rw_vocabulary_n(struct rw_vocabulary *vocabulary)
 {
     pthread_mutex_lock(&vocabulary->mutex);
-    const uint32_t n = (uint32_t)vocabulary->ids.n;
+    const uint32_t n = (uint32_t)vocabulary->words.ids.n;
     pthread_mutex_unlock(&vocabulary->mutex);
     return n;
 }
@@ -327,7 +329,7 @@ uint32_t rw_vocabulary_n(struct rw_vocabulary *vocabulary)
 const char *rw_vocabulary_word(struct rw_vocabulary *vocabulary, uint32_t number)
 {
     pthread_mutex_lock(&vocabulary->mutex);
-    const char *word = vocabulary->word[number];
+    const char *word = vocabulary->words.text[number];
     pthread_mutex_unlock(&vocabulary->mutex);
     return word;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/bits.h"
-#include "base/ctx.h"
+#include "base/mem.h"
 
 struct rw_feature_name {
     uint32_t feature;
@@ -69,6 +69,21 @@ void rw_query_ids_release(struct rw_query_ids *ids);
 int rw_query_ids_add(struct rw_ctx *ctx, struct rw_query_ids *ids, const char *id, size_t *index);
 /* Returns 1 and sets *index to the number if the id of n bytes exists; otherwise 0. */
 int rw_query_ids_find(const struct rw_query_ids *ids, const char *id, size_t n, size_t *index);
+
+/* Such a set that owns copies of its texts, in large blocks. Initialise with zeros. */
+struct rw_text_set {
+    struct rw_query_ids ids;
+    const char **text; /* [ids.n] each terminated by 0, at an address that does not change; owned */
+    size_t room;
+    struct rw_arena arena; /* owns the blocks */
+    char *block;           /* the last block; the first `used` of its block_bytes hold texts */
+    size_t used, block_bytes;
+};
+/* Adds a text of `n` bytes, none of them 0, unless it exists. Sets *index to its number. Fails if
+ * memory is short. */
+int rw_text_set_add(struct rw_ctx *ctx, struct rw_text_set *texts, const char *text, size_t n,
+                    size_t *index);
+void rw_text_set_release(struct rw_text_set *texts);
 
 /* ---- vocabularies: the words of categories, and their numbers in order of arrival ----
  *

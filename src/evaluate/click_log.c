@@ -4,8 +4,9 @@
 
 #include <stdlib.h>
 
-#include "dataset/names.h"
+#include "io/csv_field.h"
 #include "io/data_format.h"
+#include "io/text.h"
 
 enum { SESSION, QUERY, DOCUMENT, POSITION, CLICK, N_COLUMNS };
 enum { MOST_FIELDS = 256 };
@@ -16,50 +17,15 @@ struct reading {
     struct rw_click_log *log;
     const char *const *paths;
     struct rw_line_reader lines;
-    struct rw_query_ids sessions, queries, pairs; /* numbers of texts */
-    int column[N_COLUMNS];                        /* index of the field; -1: missing */
+    uint64_t n_lines;      /* number of lines before the next record */
+    int column[N_COLUMNS]; /* index of the field; -1: missing */
     char separator;
     int file;
-    char *text; /* room for texts */
-    size_t text_room;
     char *key; /* [key_room] scratch: query and document */
     size_t key_room;
 };
 
-/* Copies a text. The copies share large blocks of memory. */
-static int keep(struct reading *r, const char *text, size_t n, const char **out)
-{
-    enum { BLOCK = 1 << 20 };
-    if (r->text_room < n + 1) {
-        r->text_room = n + 1 > BLOCK ? n + 1 : BLOCK;
-        RW_TRY(RW_ARENA_NEW(r->ctx, &r->log->arena, r->text, r->text_room));
-    }
-    memcpy(r->text, text, n);
-    r->text[n] = 0;
-    *out = r->text;
-    r->text += n + 1;
-    r->text_room -= n + 1;
-    return RW_OK;
-}
-
-/* Sets *number to the number of a text. *kept: NULL if the text exists, else the new copy. */
-static int number_of(struct reading *r, struct rw_query_ids *ids, const char *text, size_t n,
-                     uint32_t *number, const char **kept)
-{
-    size_t index;
-    *kept = NULL;
-    if (!rw_query_ids_find(ids, text, n, &index)) {
-        RW_TRY(keep(r, text, n, kept));
-        RW_TRY(rw_query_ids_add(r->ctx, ids, *kept, &index));
-        if (index >= UINT32_MAX - 1)
-            return rw_fail(r->ctx, RW_ERR_DATA, "'%s': too many different documents",
-                           r->lines.name);
-    }
-    *number = (uint32_t)index;
-    return RW_OK;
-}
-
-/* ---- lines ---- */
+/* ---- records ---- */
 
 /* Fails at the current line. */
 __attribute__((format(printf, 2, 3))) static int bad(const struct reading *r, const char *format,
@@ -71,44 +37,35 @@ __attribute__((format(printf, 2, 3))) static int bad(const struct reading *r, co
                    (unsigned long long)r->lines.number, text);
 }
 
-/* Takes the quoted field after the '"' at p, in place. Returns the byte after it, or NULL if its
- * end is wrong. */
-static char *take_quoted(char *p, const char *end, char separator, struct rw_word *field)
+/* Splits the next record into fields, without quotes around them. Returns their number, or a
+ * status. */
+static int next_record(struct reading *r, struct rw_word field[MOST_FIELDS])
 {
-    char *to = ++p;
-    field->text = to;
-    for (; p < end && (*p != '"' || (p + 1 < end && p[1] == '"')); p++) {
-        p += *p == '"';
-        *to++ = *p;
-    }
-    field->n = (size_t)(to - field->text);
-    return p < end && (p + 1 == end || p[1] == separator) ? p + 1 : NULL;
-}
-
-/* Splits the current line. Returns the number of fields, or a status. */
-static int split(const struct reading *r, struct rw_word field[MOST_FIELDS])
-{
-    char *p = r->lines.begin, *end = r->lines.end;
+    struct rw_line_reader *lines = &r->lines;
+    const char *end = lines->text_end;
+    struct rw_csv_field part;
     int n = 0;
-    end -= end > p && end[-1] == '\r';
-    if (memchr(p, 0, (size_t)(end - p)))
-        return bad(r, "expected text, found a zero byte");
-    for (;; p++) {
+    lines->begin = lines->next;
+    lines->number = r->n_lines + 1;
+    if (rw_csv_ends_line(lines->begin, end))
+        return bad(r, "expected an impression, found an empty line");
+    do {
+        part = rw_csv_field_at(lines->next, end, r->separator);
         if (n == MOST_FIELDS)
             return bad(r, "expected at most %d columns", MOST_FIELDS);
-        if (r->separator == ',' && p < end && *p == '"') {
-            p = take_quoted(p, end, r->separator, &field[n++]);
-            if (!p)
-                return bad(r, "expected a '\"' that closes column %d", n);
-        } else {
-            char *stop = memchr(p, r->separator, (size_t)(end - p));
-            stop = stop ? stop : end;
-            field[n++] = (struct rw_word){p, (size_t)(stop - p)};
-            p = stop;
-        }
-        if (p >= end)
-            return n;
-    }
+        if (part.wrong)
+            return bad(r, "expected %s, in column %d", part.expected, n + 1);
+        if (memchr(part.begin, 0, (size_t)(part.end - part.begin)))
+            return bad(r, "expected text, found a zero byte in column %d", n + 1);
+        lines->next += part.next - lines->next + (part.next < end);
+        struct rw_word *word = &field[n++];
+        *word = (struct rw_word){lines->text + (part.begin - lines->text),
+                                 (size_t)(part.end - part.begin)};
+        if (part.is_quoted)
+            word->n = rw_csv_field_text(&part, word->text);
+    } while (part.next < end && *part.next == r->separator);
+    r->n_lines += rw_text_newlines(lines->begin, (size_t)(lines->next - lines->begin));
+    return n;
 }
 
 /* Returns the whole number that the field is, or -1. */
@@ -124,121 +81,121 @@ static long whole(const struct rw_word *field)
     return field->n > 0 ? value : -1;
 }
 
-static int is_text(const struct rw_word *field, const char *text, size_t n)
-{
-    return field->n == n && memcmp(field->text, text, n) == 0;
-}
-
 /* ---- columns ---- */
 
-/* Finds the columns in the first line of a file, which is a header if the fields of position and
- * click are not numbers. Returns 1 if it is a header. field: [n] */
+static int no_column(const struct reading *r, const struct rw_word *name, int column,
+                     int is_default, const struct rw_word *field, int n)
+{
+    char names[400];
+    size_t length = 0;
+    for (int i = 0; i < n && i < 8; i++)
+        length +=
+            (size_t)snprintf(names + length, sizeof(names) - length, "%s'%.*s'", i ? ", " : "",
+                             (int)(field[i].n < 40 ? field[i].n : 40), field[i].text);
+    return bad(r, "no column '%.*s'%s%s; the columns are %s%s", (int)name->n, name->text,
+               is_default ? "" : " for the ", is_default ? "" : column_name[column], names,
+               n > 8 ? ", ..." : "");
+}
+
+/* Finds the columns by the first record of a file. Returns 1 if it is a header. The default columns
+ * have one unless a field is a number, columns given by number unless the click is a number. field:
+ * [n] */
 static int find_columns(struct reading *r, const char *columns, const struct rw_word *field, int n)
 {
     const int is_default = strcmp(columns, RW_JUDGE_COLUMNS) == 0;
-    struct rw_word given[N_COLUMNS + 1];
-    int n_given = 0, by_number = 1, any_number = 0;
-    for (const char *p = columns; n_given <= N_COLUMNS; p++) {
+    struct rw_word given[N_COLUMNS];
+    int n_given = 0, by_number = 1, has_header = 1;
+    for (const char *p = columns; n_given < N_COLUMNS; p++) { /* rw_judge_check counts them */
         const size_t length = strcspn(p, ",");
-        given[n_given++] = (struct rw_word){(char *)(uintptr_t)p, length};
+        given[n_given] = (struct rw_word){(char *)(uintptr_t)p, length};
+        by_number &= whole(&given[n_given++]) > 0;
         p += length;
         if (!*p)
             break;
     }
-    for (int i = 0; i < n_given; i++)
-        by_number &= whole(&given[i]) > 0;
-    for (int i = 0; i < n; i++)
-        any_number |= whole(&field[i]) >= 0;
-    const int first = N_COLUMNS - n_given; /* 1: without a session column */
+    for (int i = 0; i < n && is_default; i++)
+        has_header &= whole(&field[i]) < 0;
+    const int first = N_COLUMNS - (has_header ? n_given : n); /* 1: without a session column */
     if (first < 0 || first > 1)
-        return rw_fail(r->ctx, RW_ERR_ARGUMENT,
-                       "expected the columns " RW_JUDGE_COLUMNS ", found %d columns", n_given);
+        return bad(r, "expected the 5 columns " RW_JUDGE_COLUMNS ", found %d", n);
     r->column[SESSION] = -1;
-    if (is_default && any_number) { /* no header: the columns in their order */
-        if (n != N_COLUMNS && n != N_COLUMNS - 1)
-            return bad(r, "expected the 5 columns " RW_JUDGE_COLUMNS ", found %d", n);
-        for (int c = N_COLUMNS - n; c < N_COLUMNS; c++)
-            r->column[c] = c - (N_COLUMNS - n);
-        return 0;
-    }
     for (int c = first; c < N_COLUMNS; c++) {
         const struct rw_word *name = &given[c - first];
-        int at = 0;
+        int at = has_header ? -1 : c - first;
         if (by_number)
             at = (int)whole(name) - 1;
-        while (!by_number && at < n && !is_text(&field[at], name->text, name->n))
-            at++;
-        if (at >= n && !(is_default && c == SESSION))
-            return bad(r, "no column '%.*s' (%s)", (int)name->n, name->text, column_name[c]);
-        r->column[c] = at < n ? at : -1;
+        for (int i = 0; i < n && has_header && !by_number; i++) {
+            if (field[i].n != name->n || memcmp(field[i].text, name->text, name->n) != 0)
+                continue;
+            if (at >= 0)
+                return bad(r, "two columns have the name '%.*s'", (int)name->n, name->text);
+            at = i;
+        }
+        if (at >= n || (at < 0 && !(is_default && c == SESSION)))
+            return no_column(r, name, c, is_default, field, n);
+        r->column[c] = at;
     }
-    return !by_number || whole(&field[r->column[CLICK]]) < 0;
+    return by_number ? whole(&field[r->column[CLICK]]) < 0 : has_header;
 }
 
 /* ---- rows ---- */
 
-static int add_session(struct reading *r, const struct rw_word *name, uint32_t query,
-                       uint32_t *session)
+/* Sets *number to the number of a text, and returns 1 if it is new. */
+static int number_of(const struct reading *r, struct rw_text_set *texts, const char *text, size_t n,
+                     uint32_t *number)
 {
-    struct rw_click_log *log = r->log;
-    const char *kept;
-    RW_TRY(number_of(r, &r->sessions, name->text, name->n, session, &kept));
-    if (!kept && log->session_query[*session] != query)
-        return bad(r, "session '%s' has two queries, '%s' and '%s'", log->session[*session],
-                   log->query[log->session_query[*session]], log->query[query]);
-    if (!kept)
-        return RW_OK;
-    log->n_sessions = *session + 1;
-    RW_TRY(RW_ARENA_GROW(r->ctx, &log->arena, log->session, log->session_room, log->n_sessions));
-    RW_TRY(RW_ARENA_GROW(r->ctx, &log->arena, log->session_query, log->session_query_room,
-                         log->n_sessions));
-    log->session[*session] = kept;
-    log->session_query[*session] = query;
-    return RW_OK;
+    const size_t was = texts->ids.n;
+    size_t index = 0;
+    if (was >= UINT32_MAX - 1)
+        return rw_fail(r->ctx, RW_ERR_DATA, "'%s': too many different documents", r->lines.name);
+    RW_TRY(rw_text_set_add(r->ctx, texts, text, n, &index));
+    *number = (uint32_t)index;
+    return index == was;
 }
 
-/* Adds the query and its document. */
+/* Adds a document of a query, and sets the number of the pair. */
 static int add_pair(struct reading *r, const struct rw_word *query, const struct rw_word *document,
-                    uint32_t *query_number, uint32_t *pair)
+                    uint32_t *pair)
 {
     struct rw_click_log *log = r->log;
-    const char *kept;
-    RW_TRY(number_of(r, &r->queries, query->text, query->n, query_number, &kept));
-    if (kept) {
-        log->n_queries = *query_number + 1;
-        RW_TRY(RW_ARENA_GROW(r->ctx, &log->arena, log->query, log->query_room, log->n_queries));
-        log->query[*query_number] = kept;
-    }
-    const size_t n = query->n + 1 + document->n;
-    RW_TRY(RW_ARENA_GROW(r->ctx, &log->arena, r->key, r->key_room, n));
+    uint32_t query_number;
+    RW_TRY(number_of(r, &log->query, query->text, query->n, &query_number));
+    const size_t n_query = query->n + 1, n = n_query + document->n;
+    RW_TRY(RW_GROW(r->ctx, r->key, r->key_room, n));
     memcpy(r->key, query->text, query->n);
     r->key[query->n] = '\t'; /* no text contains it */
-    memcpy(r->key + query->n + 1, document->text, document->n);
-    RW_TRY(number_of(r, &r->pairs, r->key, n, pair, &kept));
-    if (!kept)
-        return RW_OK;
-    log->n_pairs = *pair + 1;
-    RW_TRY(RW_ARENA_GROW(r->ctx, &log->arena, log->pair, log->pair_room, log->n_pairs));
-    log->pair[*pair] = (struct rw_click_pair){*query_number, kept + query->n + 1};
+    memcpy(r->key + n_query, document->text, document->n);
+    const int is_new = number_of(r, &log->pair_text, r->key, n, pair);
+    if (is_new <= 0)
+        return is_new;
+    RW_TRY(RW_GROW(r->ctx, log->pair, log->pair_room, (size_t)*pair + 1));
+    log->pair[*pair] = (struct rw_click_pair){query_number, log->pair_text.text[*pair] + n_query};
     return RW_OK;
 }
 
-/* Reads a line that is not a header. field: [n] */
-static int read_row(struct reading *r, struct rw_word *field, int n)
+/* Fails unless the field is a text that the labels can represent. */
+static int check_text(const struct reading *r, const struct rw_word *field, int column)
+{
+    if (field->n == 0)
+        return bad(r, "expected a %s, found an empty column", column_name[column]);
+    for (size_t i = 0; i < field->n; i++) {
+        if (field->text[i] == '\t' || field->text[i] == '\n' || field->text[i] == '\r')
+            return bad(r, "expected a %s without tabs and line ends", column_name[column]);
+    }
+    return RW_OK;
+}
+
+/* Reads a record that is not a header. field: [n] */
+static int read_row(struct reading *r, const struct rw_word *field, int n)
 {
     struct rw_click_log *log = r->log;
     struct rw_impression row = {.line = (uint32_t)r->lines.number, .file = (uint16_t)r->file};
-    uint32_t query;
     for (int c = 0; c < N_COLUMNS; c++) {
         if (r->column[c] >= n)
             return bad(r, "expected a column %d (%s), found %d columns", r->column[c] + 1,
                        column_name[c], n);
-        if (c >= POSITION || r->column[c] < 0)
-            continue;
-        const struct rw_word *text = &field[r->column[c]];
-        if (text->n == 0 || memchr(text->text, '\t', text->n) || memchr(text->text, '\n', text->n))
-            return bad(r, "expected a %s without tabs, found %s", column_name[c],
-                       text->n ? "a tab" : "an empty column");
+        if (c < POSITION && r->column[c] >= 0)
+            RW_TRY(check_text(r, &field[r->column[c]], c));
     }
     const struct rw_word *place = &field[r->column[POSITION]], *clicked = &field[r->column[CLICK]];
     const long position = whole(place), click = whole(clicked);
@@ -249,9 +206,11 @@ static int read_row(struct reading *r, struct rw_word *field, int n)
     if (position < 1 || position > RW_MAX_POSITION)
         return rw_line_wrong(r->ctx, &r->lines, place,
                              "a displayed position, 1 to " RW_TEXT(RW_MAX_POSITION));
-    RW_TRY(add_pair(r, &field[r->column[QUERY]], &field[r->column[DOCUMENT]], &query, &row.pair));
-    if (log->has_sessions)
-        RW_TRY(add_session(r, &field[r->column[SESSION]], query, &row.session));
+    RW_TRY(add_pair(r, &field[r->column[QUERY]], &field[r->column[DOCUMENT]], &row.pair));
+    if (log->has_sessions) {
+        const struct rw_word *session = &field[r->column[SESSION]];
+        RW_TRY(number_of(r, &log->session, session->text, session->n, &row.session));
+    }
     row.position = (uint16_t)position;
     row.click = (uint8_t)click;
     RW_TRY(RW_GROW(r->ctx, log->row, log->room, log->n + 1));
@@ -262,17 +221,15 @@ static int read_row(struct reading *r, struct rw_word *field, int n)
 static int read_file(struct reading *r, const char *columns, int needs_sessions)
 {
     struct rw_word field[MOST_FIELDS];
-    RW_TRY(rw_line_reader_open(r->ctx, r->paths[r->file], &r->lines));
-    r->separator = 0;
-    while (rw_line_reader_next(&r->lines)) {
-        const int is_first = !r->separator;
-        if (r->lines.begin == r->lines.end)
-            return bad(r, "expected an impression, found an empty line");
-        if (is_first)
-            r->separator = strchr(r->lines.begin, '\t') ? '\t' : ',';
-        const int n = split(r, field);
+    struct rw_line_reader *lines = &r->lines;
+    RW_TRY(rw_line_reader_open(r->ctx, r->paths[r->file], lines));
+    lines->next += rw_csv_mark(lines->next, lines->text_end);
+    r->separator = rw_csv_separator(lines->next, lines->text_end);
+    r->n_lines = 0;
+    while (lines->next < lines->text_end) {
+        const int n = next_record(r, field);
         RW_TRY(n);
-        if (is_first) {
+        if (lines->number == 1) {
             const int is_header = find_columns(r, columns, field, n);
             RW_TRY(is_header);
             const int has_sessions = r->column[SESSION] >= 0;
@@ -285,7 +242,7 @@ static int read_file(struct reading *r, const char *columns, int needs_sessions)
                 continue;
         }
         RW_TRY(read_row(r, field, n));
-        if (r->lines.number >= UINT32_MAX)
+        if (lines->number >= UINT32_MAX)
             return bad(r, "expected fewer lines than 2^32");
         RW_TRY(rw_poll(r->ctx));
     }
@@ -314,7 +271,7 @@ static int repeated(const struct reading *r, const struct rw_impression *a,
     const struct rw_impression *later = a_is_later ? a : b, *first = a_is_later ? b : a;
     return rw_fail(r->ctx, RW_ERR_DATA,
                    "%s:%u:1: session '%.300s' has %s twice; it is already in line %u of '%s'",
-                   r->paths[later->file], later->line, r->log->session[b->session], what,
+                   r->paths[later->file], later->line, r->log->session.text[b->session], what,
                    first->line, r->paths[first->file]);
 }
 
@@ -325,15 +282,26 @@ static int check_sessions(const struct reading *r)
     RW_TRY(RW_NEW(r->ctx, last, log->n_pairs));
     for (size_t i = 0; i < log->n; i++) {
         const struct rw_impression *row = &log->row[i];
+        const struct rw_click_pair *pair = &log->pair[row->pair];
         const size_t before = last[row->pair];
         char what[400];
-        snprintf(what, sizeof(what), "document '%.300s'", log->pair[row->pair].document);
-        if (before && log->row[before - 1].session == row->session)
-            return repeated(r, &log->row[before - 1], row, what);
-        snprintf(what, sizeof(what), "position %d", row->position);
-        if (i > 0 && row[-1].session == row->session && row[-1].position == row->position)
-            return repeated(r, &row[-1], row, what);
         last[row->pair] = i + 1;
+        if (before && log->row[before - 1].session == row->session) {
+            snprintf(what, sizeof(what), "document '%.300s'", pair->document);
+            return repeated(r, &log->row[before - 1], row, what);
+        }
+        if (i == 0 || row[-1].session != row->session)
+            continue;
+        if (row[-1].position == row->position) {
+            snprintf(what, sizeof(what), "position %d", row->position);
+            return repeated(r, &row[-1], row, what);
+        }
+        const uint32_t query = log->pair[row[-1].pair].query;
+        if (query != pair->query)
+            return rw_fail(r->ctx, RW_ERR_DATA,
+                           "%s:%u:1: session '%.300s' has two queries, '%.300s' and '%.300s'",
+                           r->paths[row->file], row->line, log->session.text[row->session],
+                           log->query.text[query], log->query.text[pair->query]);
     }
     return RW_OK;
 }
@@ -341,7 +309,10 @@ static int check_sessions(const struct reading *r)
 void rw_click_log_release(struct rw_click_log *log)
 {
     rw_mem_free(log->row);
-    rw_arena_free(&log->arena);
+    rw_mem_free(log->pair);
+    rw_text_set_release(&log->session);
+    rw_text_set_release(&log->query);
+    rw_text_set_release(&log->pair_text);
 }
 
 int rw_click_log_read(struct rw_ctx *ctx, const char *columns, int needs_sessions,
@@ -355,12 +326,11 @@ int rw_click_log_read(struct rw_ctx *ctx, const char *columns, int needs_session
         rw_line_reader_close(&r.lines);
         r.lines = (struct rw_line_reader){.number = 0};
     }
-    if (status >= 0) {
-        RW_SORT(out->row, out->n, by_session);
-        status = out->has_sessions ? check_sessions(&r) : RW_OK;
-    }
-    rw_query_ids_release(&r.sessions);
-    rw_query_ids_release(&r.queries);
-    rw_query_ids_release(&r.pairs);
-    return status;
+    rw_mem_free(r.key);
+    out->n_sessions = (uint32_t)out->session.ids.n;
+    out->n_queries = (uint32_t)out->query.ids.n;
+    out->n_pairs = (uint32_t)out->pair_text.ids.n;
+    RW_TRY(status);
+    RW_SORT(out->row, out->n, by_session);
+    return out->has_sessions ? check_sessions(&r) : RW_OK;
 }

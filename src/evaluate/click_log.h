@@ -2,7 +2,7 @@
  * click_log.c reads it. */
 #pragma once
 
-#include "base/mem.h"
+#include "dataset/names.h"
 
 /* A displayed document. */
 struct rw_impression {
@@ -15,20 +15,17 @@ struct rw_impression {
 };
 
 struct rw_click_log {
-    struct rw_arena arena;     /* owns the arrays and texts */
-    struct rw_impression *row; /* [n] by session, then by position, then by file and line */
+    struct rw_impression *row; /* [n] by session, then by position, then by file and line; owned */
     size_t n, room;
     int has_sessions;
     uint32_t n_sessions, n_queries, n_pairs;
-    uint32_t *session_query;    /* [n_sessions] */
-    const char **session;       /* [n_sessions] */
-    const char **query;         /* [n_queries] */
-    struct rw_click_pair *pair; /* [n_pairs] */
-    size_t session_room, session_query_room, query_room, pair_room;
+    struct rw_text_set session, query, pair_text; /* pair_text: query, tab, document */
+    struct rw_click_pair *pair;                   /* [n_pairs]; owned */
+    size_t pair_room;
 };
 struct rw_click_pair {
-    uint32_t query; /* its number */
-    const char *document;
+    uint32_t query;       /* its number */
+    const char *document; /* in pair_text */
 };
 
 /* Reads files. columns: as struct rw_judge has them. needs_sessions: 1: a log without a session

@@ -650,7 +650,7 @@ static int make_labels(const struct job *job, struct rw_judged *out)
         if (pair->n < job->how->min_impressions)
             continue;
         rate[n] = pair->rate;
-        label[n] = (struct rw_judged_label){.query = log->query[log->pair[i].query],
+        label[n] = (struct rw_judged_label){.query = log->query.text[log->pair[i].query],
                                             .document = log->pair[i].document,
                                             .n_impressions = pair->n,
                                             .n_clicks = pair->clicks,
@@ -690,8 +690,14 @@ int rw_judge_check(struct rw_ctx *ctx, const struct rw_judge *how)
     if (find_model(how->model) < 0)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "model: expected pbm, dbn or ctr, found '%.100s'",
                        how->model ? how->model : "");
-    if (!how->columns || !*how->columns)
-        return rw_fail(ctx, RW_ERR_ARGUMENT, "columns: expected names or numbers");
+    int n_columns = 1;
+    for (const char *p = how->columns ? how->columns : ""; *p; p++)
+        n_columns += *p == ',';
+    if (n_columns != 4 && n_columns != 5)
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
+                       "columns: expected four or five names or numbers, such as '" RW_JUDGE_COLUMNS
+                       "', found %d",
+                       n_columns);
     if (how->min_impressions < 1)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "min_impressions: expected 1 or more, found 0");
     if (!(how->prior >= 0 && how->prior <= 1e6))
@@ -756,6 +762,20 @@ int rw_judge_new(struct rw_ctx *ctx, const struct rw_judge *how, const char *con
 
 /* ---- files ---- */
 
+/* Writes a field of TSV. One that begins with a quote would be read as a quoted field. */
+static void write_text(FILE *file, const char *text)
+{
+    const int is_quoted = *text == '"';
+    if (is_quoted)
+        fputc('"', file);
+    for (; *text; text++) {
+        if (is_quoted && *text == '"')
+            fputc('"', file);
+        fputc(*text, file);
+    }
+    fputs(is_quoted ? "\"\t" : "\t", file);
+}
+
 int rw_judged_write_labels(struct rw_ctx *ctx, const struct rw_judged *judged,
                            struct rw_out_file *out)
 {
@@ -764,7 +784,9 @@ int rw_judged_write_labels(struct rw_ctx *ctx, const struct rw_judged *judged,
     for (uint32_t i = 0; i < judged->n_labels; i++) {
         const struct rw_judged_label *label = &judged->label[i];
         const double number[3] = {label->rate, label->low, label->high};
-        fprintf(out->file, "%s\t%s\t%d", label->query, label->document, label->grade);
+        write_text(out->file, label->query);
+        write_text(out->file, label->document);
+        fprintf(out->file, "%d", label->grade);
         for (int k = 0; k < 3; k++) {
             char text[32];
             text[rw_number_write_double(number[k], text)] = 0;

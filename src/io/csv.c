@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "comm/comm.h"
+#include "io/csv_field.h"
 #include "io/data_format.h"
 
 /* The longest record. A longer one is most likely missing a closing quote. */
@@ -35,130 +36,22 @@ struct rw_csv_layout {
     struct rw_vocabulary *vocabulary; /* of the context; NULL: no feature has words; borrowed */
 };
 
-/* A field. */
-struct field {
-    const char *begin, *end; /* without surrounding quotes */
-    int is_quoted;
-    const char *next;             /* the separator, the end of the line, or the end of the text */
-    const char *wrong;            /* position of an error, or NULL */
-    const char *expected, *found; /* for the message; found NULL: the text from `wrong` to `next` */
-};
-
-static const char *field_end(const char *p, const char *end, char separator)
-{
-    while (p < end && *p != separator && *p != '\n')
-        p++;
-    return p;
-}
-
-static int ends_line(const char *p, const char *end)
-{
-    return p == end || *p == '\n' || (*p == '\r' && (p + 1 == end || p[1] == '\n'));
-}
-
-static struct field quoted_at(const char *p, const char *end, char separator)
-{
-    struct field field = {.begin = p + 1, .end = end, .is_quoted = 1, .next = end};
-    const char *quote = p + 1;
-    while ((quote = quote < end ? memchr(quote, '"', (size_t)(end - quote)) : NULL) != NULL) {
-        if (quote + 1 == end || quote[1] != '"')
-            break;
-        quote += 2;
-    }
-    if (!quote) {
-        field.wrong = p;
-        field.expected = "a '\"' that closes the field";
-        field.found = "none";
-        return field;
-    }
-    field.end = quote++;
-    if (ends_line(quote, end)) {
-        field.next = quote + (quote < end && *quote == '\r');
-    } else {
-        field.next = field_end(quote, end, separator);
-        if (field.next != quote) {
-            field.wrong = quote;
-            field.expected = "the end of the field after its closing '\"'";
-        }
-    }
-    return field;
-}
-
-static struct field field_at(const char *p, const char *end, char separator)
-{
-    if (p < end && *p == '"')
-        return quoted_at(p, end, separator);
-    struct field field = {.begin = p, .end = field_end(p, end, separator)};
-    field.next = field.end;
-    if (field.end > p && field.end[-1] == '\r' && ends_line(field.end, end))
-        field.end--;
-    return field;
-}
-
-/* Returns the end of the record at p, after its newline, or NULL if it is incomplete. */
-static const char *record_end(const char *p, const char *end, char separator)
-{
-    const char *newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
-    if (!newline || !memchr(p, '"', (size_t)(newline - p)))
-        return newline ? newline + 1 : NULL;
-    for (;;) {
-        p = field_at(p, end, separator).next;
-        if (p >= end)
-            return NULL;
-        if (*p++ == '\n')
-            return p;
-    }
-}
-
-/* Detects the separator: a tab if one follows the first field, otherwise a comma. */
-static char separator_of(const char *p, const char *end)
-{
-    if (p < end && *p == '"')
-        p = quoted_at(p, end, ',').end;
-    while (p < end && *p != ',' && *p != '\t' && *p != '\n')
-        p++;
-    return p < end && *p == '\t' ? '\t' : ',';
-}
-
-/* Copies the field's text with "" as ", and a 0. to: [end - begin + 1]. Returns its length. */
-static size_t field_text(const struct field *field, char *to)
-{
-    char *begin = to;
-    for (const char *p = field->begin; p < field->end; p++) {
-        *to++ = *p;
-        p += field->is_quoted && *p == '"'; /* skip the second of two quotes */
-    }
-    *to = 0;
-    return (size_t)(to - begin);
-}
-
-/* Removes blanks at both ends. */
-static struct field trimmed(const struct field *field)
-{
-    struct field inner = *field;
-    while (inner.begin < inner.end && (*inner.begin == ' ' || *inner.begin == '\t'))
-        inner.begin++;
-    while (inner.end > inner.begin && (inner.end[-1] == ' ' || inner.end[-1] == '\t'))
-        inner.end--;
-    return inner;
-}
-
-static int is_word(const struct field *field, const char *word)
+static int is_word(const struct rw_csv_field *field, const char *word)
 {
     const size_t n = (size_t)(field->end - field->begin);
     return n == strlen(word) && strncasecmp(field->begin, word, n) == 0;
 }
 
 /* Returns 1 if the trimmed field is empty, NA or NaN. */
-static int is_missing(const struct field *inner)
+static int is_missing(const struct rw_csv_field *inner)
 {
     return inner->begin == inner->end || is_word(inner, "NA") || is_word(inner, "NaN");
 }
 
 /* Returns 1 if the field is a number. */
-static int is_number(const struct field *field)
+static int is_number(const struct rw_csv_field *field)
 {
-    const struct field inner = trimmed(field);
+    const struct rw_csv_field inner = rw_csv_trimmed(field);
     double value;
     int clamped;
     return rw_number_parse_double(inner.begin, inner.end, &value, &clamped) == inner.end;
@@ -171,8 +64,8 @@ struct header {
     const char *name;                 /* name of the file; borrowed */
     struct rw_table_columns *columns; /* borrowed, or the defaults */
     struct rw_csv_layout *layout;
-    const char *text, *end; /* text of the record */
-    struct field *field;    /* [layout->n_columns] in the layout's arena */
+    const char *text, *end;     /* text of the record */
+    struct rw_csv_field *field; /* [layout->n_columns] in the layout's arena */
     size_t field_room;
 };
 
@@ -180,7 +73,7 @@ struct header {
 __attribute__((format(printf, 3, 4))) static int bad(const struct header *h, uint32_t column,
                                                      const char *format, ...)
 {
-    const struct field *field = &h->field[column];
+    const struct rw_csv_field *field = &h->field[column];
     char text[2048];
     RW_FORMAT_ARGS(text, format);
     return rw_fail(h->ctx, RW_ERR_PARSE, "%s:1:%zu: %s", h->name,
@@ -195,8 +88,8 @@ static int split(struct header *h)
     do {
         RW_TRY(RW_ARENA_GROW(h->ctx, &layout->arena, h->field, h->field_room,
                              (size_t)layout->n_columns + 1));
-        struct field *field = &h->field[layout->n_columns++];
-        *field = field_at(p, h->end, layout->separator);
+        struct rw_csv_field *field = &h->field[layout->n_columns++];
+        *field = rw_csv_field_at(p, h->end, layout->separator);
         if (field->wrong)
             return rw_fail(h->ctx, RW_ERR_PARSE, "%s:1:%zu: expected %s", h->name,
                            (size_t)(field->wrong - h->text) + 1, field->expected);
@@ -241,10 +134,10 @@ static int find_header(struct header *h)
     for (uint32_t c = 0; by_number && c < layout->n_columns; c++)
         layout->has_header &= !is_number(&h->field[c]);
     for (uint32_t c = 0, is_noted = 0; layout->has_header && c < layout->n_columns; c++) {
-        const struct field *field = &h->field[c];
+        const struct rw_csv_field *field = &h->field[c];
         char *title, **out = &layout->column[c].title;
         RW_TRY(RW_NEW(h->ctx, title, (size_t)(field->end - field->begin) + 1));
-        const int has_zero = field_text(field, title) != strlen(title);
+        const int has_zero = rw_csv_field_text(field, title) != strlen(title);
         RW_TRY(rw_columns_title(h->ctx, h->name, &layout->arena, title, &is_noted, out));
         if (has_zero)
             return bad(h, c, "expected a name, found a zero byte");
@@ -257,7 +150,7 @@ static int is_no_header(const struct header *h)
 {
     int any_number = 0;
     for (uint32_t c = 0; c < h->layout->n_columns; c++) {
-        const struct field inner = trimmed(&h->field[c]);
+        const struct rw_csv_field inner = rw_csv_trimmed(&h->field[c]);
         if (is_number(&inner))
             any_number = 1;
         else if (!is_missing(&inner))
@@ -642,21 +535,21 @@ struct record {
     } id, query_text;
 };
 
-static struct rw_text_found found_in(const struct field *field)
+static struct rw_text_found found_in(const struct rw_csv_field *field)
 {
     return rw_text_found(field->begin, (size_t)(field->end - field->begin), "an empty field");
 }
 
 /* Ends the chunk with an error: the text at `at` is not as expected. Returns NULL. */
-static const char *wrong_field(const struct record *record, const struct field *field,
+static const char *wrong_field(const struct record *record, const struct rw_csv_field *field,
                                const char *at, const char *expected)
 {
     return rw_text_wrong(record->chunk, record->begin, at, "expected %s, found %s", expected,
                          found_in(field).text);
 }
 
-static const char *wrong_value(const struct record *record, const struct field *field,
-                               const struct column *column, const struct field *inner)
+static const char *wrong_value(const struct record *record, const struct rw_csv_field *field,
+                               const struct column *column, const struct rw_csv_field *inner)
 {
     char name[64];
     const char *hint = rw_text_value_hint(inner->begin, (size_t)(inner->end - inner->begin),
@@ -674,10 +567,10 @@ static const char *wrong_value(const struct record *record, const struct field *
 
 /* Parses a feature's value. Like the other take_... functions below, returns the position after the
  * field, its separator or line end, or NULL after an error. */
-static const char *take_value(const struct record *record, const struct field *field,
+static const char *take_value(const struct record *record, const struct rw_csv_field *field,
                               const struct column *column, float *value)
 {
-    const struct field inner = trimmed(field);
+    const struct rw_csv_field inner = rw_csv_trimmed(field);
     int clamped = 0;
     if (is_missing(&inner))
         *value = rw_float_of_bits(RW_MISSING_BITS);
@@ -690,9 +583,10 @@ static const char *take_value(const struct record *record, const struct field *f
 }
 
 /* Parses a label or further label of the record. */
-static const char *take_label(const struct record *record, const struct field *field, float *label)
+static const char *take_label(const struct record *record, const struct rw_csv_field *field,
+                              float *label)
 {
-    const struct field inner = trimmed(field);
+    const struct rw_csv_field inner = rw_csv_trimmed(field);
     int clamped;
     if (rw_number_parse(inner.begin, inner.end, label, &clamped) != inner.end)
         return wrong_field(record, field, field->begin, "a label (a number)");
@@ -703,9 +597,9 @@ static const char *take_label(const struct record *record, const struct field *f
     return field->next;
 }
 
-static const char *take_weight(struct record *record, const struct field *field)
+static const char *take_weight(struct record *record, const struct rw_csv_field *field)
 {
-    const struct field inner = trimmed(field);
+    const struct rw_csv_field inner = rw_csv_trimmed(field);
     int clamped;
     if (rw_number_parse_double(inner.begin, inner.end, &record->weight, &clamped) != inner.end ||
         record->weight < 0 || record->weight > RW_MAX_WEIGHT)
@@ -716,7 +610,7 @@ static const char *take_weight(struct record *record, const struct field *field)
 
 /* Sets *text, [*n], to a field's text with "" replaced by ". If it contains quotes, it is a copy in
  * the thread's `which`-th buffer. Returns 0 if memory is short, otherwise 1. */
-static int unquote(const struct record *record, int which, const struct field *field,
+static int unquote(const struct record *record, int which, const struct rw_csv_field *field,
                    const char **text, size_t *n)
 {
     struct rw_text_worker *worker = record->worker;
@@ -729,14 +623,14 @@ static int unquote(const struct record *record, int which, const struct field *f
         return 0;
     }
     *text = worker->unquoted[which].text;
-    *n = field_text(field, worker->unquoted[which].text);
+    *n = rw_csv_field_text(field, worker->unquoted[which].text);
     return 1;
 }
 
 /* Takes the query's id, or the text of the query, which becomes the document's comment. */
-static const char *take_text(struct record *record, const struct field *field, int is_id)
+static const char *take_text(struct record *record, const struct rw_csv_field *field, int is_id)
 {
-    const struct field inner = trimmed(field);
+    const struct rw_csv_field inner = rw_csv_trimmed(field);
     if (is_id && inner.begin == inner.end)
         return wrong_field(record, field, field->begin, "a query id");
     for (const char *p = inner.begin; p < inner.end; p++) {
@@ -750,9 +644,10 @@ static const char *take_text(struct record *record, const struct field *field, i
 }
 
 /* Parses a feature's word and returns its number as the value. */
-static const char *take_word(const struct record *record, const struct field *field, float *value)
+static const char *take_word(const struct record *record, const struct rw_csv_field *field,
+                             float *value)
 {
-    const struct field inner = trimmed(field);
+    const struct rw_csv_field inner = rw_csv_trimmed(field);
     size_t n = (size_t)(inner.end - inner.begin);
     const char *word;
     uint32_t number;
@@ -803,9 +698,9 @@ static const char *take_field(struct record *record, const char *p, const struct
         if (q)
             return q;
     }
-    const struct field field = field_at(p, chunk->end, separator);
+    const struct rw_csv_field field = rw_csv_field_at(p, chunk->end, separator);
     if (field.wrong) {
-        const struct field rest = {.begin = field.wrong, .end = field.next};
+        const struct rw_csv_field rest = {.begin = field.wrong, .end = field.next};
         return rw_text_wrong(chunk, record->begin, field.wrong, "expected %s, found %s",
                              field.expected, field.found ? field.found : found_in(&rest).text);
     }
@@ -883,7 +778,7 @@ static int parse(struct rw_text_chunk *chunk)
     RW_TRY(RW_GROW(NULL, worker->value, worker->value_room, (size_t)chunk->text->layout->n_slots));
     while (p < chunk->end) {
         const char *record = p;
-        if (ends_line(p, chunk->end)) /* an empty line */
+        if (rw_csv_ends_line(p, chunk->end)) /* an empty line */
             p = p + (*p == '\r') < chunk->end ? p + (*p == '\r') + 1 : chunk->end;
         else
             p = parse_record(chunk, p);
@@ -898,7 +793,7 @@ static int parse(struct rw_text_chunk *chunk)
 static size_t whole_records(const char *text, const char *end, char separator)
 {
     const char *p = text;
-    for (const char *next; (next = record_end(p, end, separator)) != NULL;)
+    for (const char *next; (next = rw_csv_record_end(p, end, separator)) != NULL;)
         p = next;
     return (size_t)(p - text);
 }
@@ -907,12 +802,11 @@ static size_t whole_records(const char *text, const char *end, char separator)
  * determines the separator. */
 static size_t ready(struct rw_text *text, const char *block, size_t n, int is_first)
 {
-    static const char mark[] = "\xef\xbb\xbf";
     const char *end = block + n;
     if (!is_first)
         return whole_records(block, end, text->layout->separator);
-    text->blocks.first = n >= 3 && memcmp(block, mark, 3) == 0 ? 3 : 0;
-    text->layout->separator = separator_of(block + text->blocks.first, end);
+    text->blocks.first = rw_csv_mark(block, end);
+    text->layout->separator = rw_csv_separator(block + text->blocks.first, end);
     n = whole_records(block + text->blocks.first, end, text->layout->separator);
     return n ? n + text->blocks.first : 0;
 }
@@ -921,7 +815,7 @@ static const char *line_end(const struct rw_text *text, const char *begin, const
                             const char *end)
 {
     while (begin && begin < at)
-        begin = record_end(begin, end, text->layout->separator);
+        begin = rw_csv_record_end(begin, end, text->layout->separator);
     return begin ? begin : end;
 }
 
@@ -943,7 +837,7 @@ static int open_text(struct rw_ctx *ctx, struct rw_text *text)
     if (h.text >= h.end)
         return rw_fail(ctx, RW_ERR_PARSE,
                        "%s:1:1: expected column names, found the end of the file", name);
-    const char *end = record_end(h.text, h.end, layout->separator);
+    const char *end = rw_csv_record_end(h.text, h.end, layout->separator);
     h.end = end ? end : h.end;
     RW_TRY(make_layout(&h));
     text->vocabulary = layout->vocabulary;

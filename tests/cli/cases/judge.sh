@@ -20,6 +20,11 @@ cut -f 2- log.tsv | "$RANKWOOD" judge - -o same.tsv >/dev/null
 say 'without sessions' cmp -s same.tsv labels.tsv
 "$RANKWOOD" judge log.tsv --columns 1,2,3,4,5 --threads 3 -o same.tsv >/dev/null
 say 'columns by number' cmp -s same.tsv labels.tsv
+{ printf '\357\273\277'; cat log.tsv; } | "$RANKWOOD" judge - --model dbn -o same.tsv >/dev/null
+"$RANKWOOD" judge log.tsv --model dbn -o labels.tsv >/dev/null
+say 'a byte order mark' cmp -s same.tsv labels.tsv
+sed 's/q1/"""q"" 1"/; s/$/\t"title\tof\ntwo lines"/' log.tsv | "$RANKWOOD" judge - --columns 1,2,3,4,5 -o same.tsv >/dev/null
+cut -f 1,2 same.tsv # a text that begins with a quote is quoted
 rm -f same.tsv p.txt
 wrong() { # wrong LINE [OPTION...]: the log with a wrong line
     printf "$1\n" | cat log.tsv - >bad.tsv
@@ -33,6 +38,11 @@ wrong 's\tq1\tA\t2\t2'
 wrong 's\tq1\tA\t70000\t0'
 wrong 's\tq1\tA\t2'
 wrong 's\tq1\t\t2\t0'
+wrong 's\tq1\t"A\t2\t0'
+wrong 's\tq1\t"A"B\t2\t0'
+wrong 's\tq1\t"A\nB"\t2\t0'
+wrong 's\tq1\tA\0\t2\t0'
+wrong '\ns\tq1\tA\t2\t0'
 wrong 's0\tq1\tC\t2\t0'
 wrong 's0\tq1\tA\t9\t0'
 wrong 's0\tq2\tC\t3\t0'
@@ -47,6 +57,14 @@ try judge bad.tsv -o none.tsv
 cut -f 2- log.tsv >bad.tsv
 try judge bad.tsv --model dbn -o none.tsv
 try judge log.tsv --columns a,b,c,d,e -o none.tsv
+try judge log.tsv --columns 1,2,3,4,7 -o none.tsv
+try judge log.tsv --columns a,b,c -o none.tsv
+echo session,q,document,position,click >bad.tsv
+try judge bad.tsv -o none.tsv
+echo session,query,document,position,click,query >bad.tsv
+try judge bad.tsv -o none.tsv
+try judge log.tsv log.tsv -o none.tsv
+try judge . -o none.tsv
 try judge log.tsv --thresholds .5,.1 -o none.tsv
 try judge log.tsv --min-impressions 100 -o none.tsv
 try judge log.tsv --satisfaction -o none.tsv
