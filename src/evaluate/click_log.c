@@ -306,8 +306,9 @@ static int check_sessions(const struct reading *r)
     return RW_OK;
 }
 
-void rw_click_log_release(struct rw_click_log *log)
+void rw_click_log_release(void *of)
 {
+    struct rw_click_log *log = of;
     rw_mem_free(log->row);
     rw_mem_free(log->pair);
     rw_text_set_release(&log->session);

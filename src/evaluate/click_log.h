@@ -33,4 +33,4 @@ struct rw_click_pair {
  * displays a document or uses a position twice. Release *out also after a failure. */
 int rw_click_log_read(struct rw_ctx *ctx, const char *columns, int needs_sessions,
                       const char *const *paths, int n_paths, struct rw_click_log *out);
-void rw_click_log_release(struct rw_click_log *log);
+void rw_click_log_release(void *log); /* a struct rw_click_log */

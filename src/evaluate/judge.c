@@ -45,63 +45,59 @@ struct pair {
     uint64_t examined, satisfied;    /* dbn: sums in units */
     double attraction, satisfaction; /* dbn */
     double n_examined, rate, scale;  /* scale: rate / attraction */
+    int last;                        /* 1 + the index of a position; 0: none yet */
+};
+
+/* Sums of dbn, in units. */
+struct cascade_sums {
+    uint64_t examined[RW_JUDGE_MAX_POSITIONS], n_continued, n_could_continue;
 };
 
 struct job {
     struct rw_ctx *ctx;
     const struct rw_judge *how;
     int model;
-    struct rw_click_log log;
-    struct rw_arena arena; /* owns the arrays */
-    struct pair *pair;     /* [log.n_pairs] */
+    struct rw_judged *out;
+    struct rw_click_log *log; /* the result owns it */
+    struct pair *pair;        /* [log->n_pairs]; owned */
     int n_positions;
     uint16_t index[RW_MAX_POSITION + 1]; /* of each displayed position */
-    struct rw_judged_position position[RW_JUDGE_MAX_POSITIONS];
-    int n_passes;
-    double mean_rate;
-    /* pbm */
-    double *hessian, *variance; /* [n_positions][n_positions] */
-    double gradient[RW_JUDGE_MAX_POSITIONS], expected[RW_JUDGE_MAX_POSITIONS];
-    uint64_t clicks[RW_JUDGE_MAX_POSITIONS]; /* of documents that have several positions */
+    struct rw_judged_position *position; /* [n_positions] of the result */
+    /* pbm: sums over the documents that have several positions */
+    double hessian[RW_JUDGE_MAX_POSITIONS][RW_JUDGE_MAX_POSITIONS];
+    double variance[RW_JUDGE_MAX_POSITIONS][RW_JUDGE_MAX_POSITIONS];
+    double clicks[RW_JUDGE_MAX_POSITIONS], expected[RW_JUDGE_MAX_POSITIONS];
     /* dbn */
-    size_t *session_first; /* [log.n_sessions + 1] rows */
-    size_t longest;
+    size_t *session_first; /* [log->n_sessions + 1] rows */
     double continuation, mean_satisfaction;
-    uint64_t position_examined[RW_JUDGE_MAX_POSITIONS], n_continued, n_could_continue; /* units */
+    struct cascade_sums sums;
 };
 
 /* ---- counts ---- */
 
-static int by_pair(const void *a, const void *b)
-{
-    const struct rw_impression *x = a, *y = b;
-    if (x->pair != y->pair)
-        return x->pair < y->pair ? -1 : 1;
-    return (x->position > y->position) - (x->position < y->position);
-}
-
 static int count(struct job *job)
 {
-    const struct rw_click_log *log = &job->log;
-    uint64_t n_clicks = 0;
-    uint8_t *seen RW_FREED = NULL;
-    RW_TRY(RW_NEW(job->ctx, seen, RW_MAX_POSITION + 1));
-    RW_TRY(RW_ARENA_NEW(job->ctx, &job->arena, job->pair, log->n_pairs));
+    const struct rw_click_log *log = job->log;
+    struct rw_judged *out = job->out;
+    RW_TRY(RW_NEW(job->ctx, job->pair, log->n_pairs));
+    RW_TRY(RW_ARENA_NEW(job->ctx, rw_result_arena(out), job->position, RW_JUDGE_MAX_POSITIONS));
+    out->position = job->position;
+    out->n_impressions = log->n;
     for (size_t i = 0; i < log->n; i++) {
-        seen[log->row[i].position] = 1;
-        n_clicks += log->row[i].click;
+        job->index[log->row[i].position] = 1;
+        out->n_clicks += log->row[i].click;
     }
     if (log->n == 0)
         return rw_fail(job->ctx, RW_ERR_DATA, "the log has no impressions");
-    if (n_clicks == 0)
+    if (out->n_clicks == 0)
         return rw_fail(job->ctx, RW_ERR_DATA, "none of the %zu impressions has a click", log->n);
-    if (n_clicks == log->n)
+    if (out->n_clicks == log->n)
         return rw_fail(job->ctx, RW_ERR_DATA,
                        "all %zu impressions have a click\nhint: the log must also have the "
                        "documents that were displayed and not clicked",
                        log->n);
     for (uint32_t p = 1; p <= RW_MAX_POSITION; p++) {
-        if (!seen[p])
+        if (!job->index[p])
             continue;
         if (job->n_positions == RW_JUDGE_MAX_POSITIONS)
             return rw_fail(job->ctx, RW_ERR_DATA,
@@ -109,7 +105,8 @@ static int count(struct job *job)
                            "positions that few users reach",
                            RW_JUDGE_MAX_POSITIONS);
         job->index[p] = (uint16_t)job->n_positions;
-        job->position[job->n_positions++] = (struct rw_judged_position){.position = p};
+        job->position[job->n_positions++] =
+            (struct rw_judged_position){.position = p, .propensity = 1.0, .low = 1.0, .high = 1.0};
     }
     for (size_t i = 0; i < log->n; i++) {
         const struct rw_impression *row = &log->row[i];
@@ -119,41 +116,35 @@ static int count(struct job *job)
         position->n_impressions++;
         position->n_clicks += row->click;
     }
+    out->n_positions = (uint32_t)job->n_positions;
+    out->n_sessions = log->n_sessions;
+    out->n_queries = log->n_queries;
     return RW_OK;
 }
 
-/* ---- which positions can be compared ---- */
-
-static int root_of(int *parent, int k)
-{
-    while (parent[k] != k)
-        k = parent[k] = parent[parent[k]];
-    return k;
-}
-
-/* Fails unless clicked documents that were displayed at several positions connect all positions.
- * The rows must be sorted by pair. */
+/* Fails unless clicked documents that were displayed at several positions connect all positions. */
 static int check_connected(const struct job *job)
 {
-    const struct rw_click_log *log = &job->log;
-    int parent[RW_JUDGE_MAX_POSITIONS];
+    int group[RW_JUDGE_MAX_POSITIONS]; /* positions with the same number are connected */
     for (int k = 0; k < job->n_positions; k++)
-        parent[k] = k;
-    for (size_t i = 1; i < log->n; i++) {
-        const struct rw_impression *row = &log->row[i];
-        if (row->pair == row[-1].pair && job->pair[row->pair].clicks > 0)
-            parent[root_of(parent, job->index[row->position])] =
-                root_of(parent, job->index[row[-1].position]);
+        group[k] = k;
+    for (size_t i = 0; i < job->log->n; i++) {
+        struct pair *pair = &job->pair[job->log->row[i].pair];
+        const int k = job->index[job->log->row[i].position];
+        const int from = pair->clicks > 0 && pair->last ? group[pair->last - 1] : group[k];
+        const int to = group[k];
+        for (int j = 0; j < job->n_positions && from != to; j++)
+            group[j] = group[j] == from ? to : group[j];
+        pair->last = k + 1;
     }
     for (int k = 1; k < job->n_positions; k++) {
-        if (root_of(parent, k) != root_of(parent, 0))
+        if (group[k] != group[0])
             return rw_fail(
                 job->ctx, RW_ERR_DATA,
                 "the effects of the positions %u and %u cannot be separated from relevance: no "
-                "clicked "
-                "documents connect them by being displayed at different positions\n"
-                "hint: log sessions with different rankings, such as random swaps, or give one "
-                "number to rare positions",
+                "clicked documents connect them by being displayed at different positions\nhint: "
+                "log sessions with different rankings, such as random swaps, or give one number to "
+                "rare positions",
                 job->position[0].position, job->position[k].position);
     }
     return RW_OK;
@@ -161,13 +152,20 @@ static int check_connected(const struct job *job)
 
 /* ---- position-based model ---- */
 
+static int by_pair(const void *a, const void *b)
+{
+    const struct rw_impression *x = a, *y = b;
+    if (x->pair != y->pair)
+        return x->pair < y->pair ? -1 : 1;
+    return (x->position > y->position) - (x->position < y->position);
+}
+
 /* Adds a document's clicks to the sums. row: [n] its rows, by position. */
 static void add_document(struct job *job, const struct rw_impression *row, size_t n)
 {
     const double n_clicks = (double)job->pair[row->pair].clicks;
-    const size_t K = (size_t)job->n_positions;
-    uint16_t at[RW_JUDGE_MAX_POSITIONS];
     double share[RW_JUDGE_MAX_POSITIONS], surplus[RW_JUDGE_MAX_POSITIONS], sum = 0.0;
+    uint16_t at[RW_JUDGE_MAX_POSITIONS];
     size_t m = 0;
     for (size_t i = 0; i < n; i++) {
         const uint16_t k = job->index[row[i].position];
@@ -178,76 +176,72 @@ static void add_document(struct job *job, const struct rw_impression *row, size_
         }
         share[m - 1] += job->position[k].propensity;
         surplus[m - 1] += row[i].click;
+        sum += job->position[k].propensity;
     }
-    if (m < 2)
-        return;
-    for (size_t j = 0; j < m; j++)
-        sum += share[j];
-    for (size_t j = 0; j < m; j++) {
+    for (size_t j = 0; j < m && m > 1; j++) {
         share[j] /= sum;
-        job->clicks[at[j]] += (uint64_t)surplus[j];
+        job->clicks[at[j]] += surplus[j];
         surplus[j] -= n_clicks * share[j];
-        job->gradient[at[j]] += surplus[j];
         job->expected[at[j]] += n_clicks * share[j];
-    }
-    for (size_t j = 0; j < m; j++) {
-        job->hessian[at[j] * K + at[j]] += n_clicks * share[j];
-        for (size_t l = 0; l < m; l++) {
-            job->hessian[at[j] * K + at[l]] -= n_clicks * share[j] * share[l];
-            job->variance[at[j] * K + at[l]] += surplus[j] * surplus[l];
+        job->hessian[at[j]][at[j]] += n_clicks * share[j];
+        for (size_t l = 0; l <= j; l++) {
+            job->hessian[at[j]][at[l]] -= n_clicks * share[j] * share[l];
+            job->variance[at[j]][at[l]] += surplus[j] * surplus[l];
         }
     }
 }
 
-/* Computes the sums for the current propensities. */
+/* Computes the sums for the current propensities. The matrices are symmetric. */
 static void add_documents(struct job *job)
 {
-    const struct rw_click_log *log = &job->log;
-    const size_t n_cells = (size_t)job->n_positions * (size_t)job->n_positions;
-    memset(job->hessian, 0, n_cells * sizeof(double));
-    memset(job->variance, 0, n_cells * sizeof(double));
-    memset(job->gradient, 0, sizeof(job->gradient));
-    memset(job->expected, 0, sizeof(job->expected));
+    const struct rw_click_log *log = job->log;
+    memset(job->hessian, 0, sizeof(job->hessian));
+    memset(job->variance, 0, sizeof(job->variance));
     memset(job->clicks, 0, sizeof(job->clicks));
+    memset(job->expected, 0, sizeof(job->expected));
     for (size_t i = 0, end; i < log->n; i = end) {
         for (end = i; end < log->n && log->row[end].pair == log->row[i].pair;)
             end++;
         if (job->pair[log->row[i].pair].clicks > 0)
             add_document(job, log->row + i, end - i);
     }
-    job->n_passes++;
+    for (int k = 0; k < job->n_positions; k++) {
+        for (int j = 0; j < k; j++) {
+            job->hessian[j][k] = job->hessian[k][j];
+            job->variance[j][k] = job->variance[k][j];
+        }
+    }
+    job->out->n_passes++;
 }
 
 /* Replaces a positive definite matrix by its inverse, except for its first row and column, which it
- * zeroes: the first position is fixed. Returns 0 if it is not positive definite. a: [n][n] */
-static int invert_without_first(double *a, size_t n)
+ * zeroes: the first position is fixed. Returns 0 if it is not positive definite. a: [n] rows */
+static int invert_without_first(double a[][RW_JUDGE_MAX_POSITIONS], int n)
 {
-    for (size_t k = 1; k < n; k++) {
-        const double pivot = a[k * n + k];
+    for (int k = 1; k < n; k++) {
+        const double pivot = a[k][k];
         if (!(pivot > 1e-9))
             return 0;
-        a[k * n + k] = 1.0;
-        for (size_t j = 1; j < n; j++)
-            a[k * n + j] /= pivot;
-        for (size_t i = 1; i < n; i++) {
-            const double factor = a[i * n + k];
+        a[k][k] = 1.0;
+        for (int j = 1; j < n; j++)
+            a[k][j] /= pivot;
+        for (int i = 1; i < n; i++) {
+            const double factor = a[i][k];
             if (i == k)
                 continue;
-            a[i * n + k] = 0.0;
-            for (size_t j = 1; j < n; j++)
-                a[i * n + j] -= factor * a[k * n + j];
+            a[i][k] = 0.0;
+            for (int j = 1; j < n; j++)
+                a[i][j] -= factor * a[k][j];
         }
     }
-    for (size_t i = 0; i < n; i++)
-        a[i] = a[i * n] = 0.0;
+    for (int i = 0; i < n; i++)
+        a[0][i] = a[i][0] = 0.0;
     return 1;
 }
 
-/* Multiplies a propensity by exp(x). */
-static void multiply(struct rw_judged_position *position, double x)
+static double natural_exp(double x)
 {
-    x = x > 2.0 ? 2.0 : x < -2.0 ? -2.0 : x;
-    position->propensity *= rw_exp2(x * 1.4426950408889634);
+    return rw_exp2(x * 1.4426950408889634);
 }
 
 static int no_estimate(const struct job *job, int k)
@@ -264,63 +258,52 @@ static int no_estimate(const struct job *job, int k)
  * hessian encloses the sums of squares of the documents' surpluses. It needs many documents. */
 static void set_intervals(struct job *job)
 {
-    const size_t K = (size_t)job->n_positions;
-    for (size_t k = 0; k < K; k++) {
+    for (int k = 0; k < job->n_positions; k++) {
         struct rw_judged_position *position = &job->position[k];
-        const double *row = job->hessian + k * K;
+        const double *row = job->hessian[k];
         double variance = 0.0;
-        for (size_t i = 0; i < K; i++) {
-            for (size_t j = 0; j < K; j++)
-                variance += row[i] * job->variance[i * K + j] * row[j];
+        for (int i = 0; i < job->n_positions; i++) {
+            for (int j = 0; j < job->n_positions; j++)
+                variance += row[i] * job->variance[i][j] * row[j];
         }
-        variance = variance > row[k] ? variance : row[k];
-        double half = Z95 * sqrt(variance) * 1.4426950408889634;
-        half = half < 100.0 ? half : 100.0;
-        position->low = position->propensity * rw_exp2(-half);
-        position->high = position->propensity * rw_exp2(half);
+        const double half = fmin(Z95 * sqrt(fmax(variance, row[k])), 70.0);
+        position->low = position->propensity * natural_exp(-half);
+        position->high = position->propensity * natural_exp(half);
     }
 }
 
 static int estimate_pbm(struct job *job)
 {
-    const size_t K = (size_t)job->n_positions;
-    double change = 1.0;
-    RW_TRY(RW_ARENA_NEW(job->ctx, &job->arena, job->hessian, K * K));
-    RW_TRY(RW_ARENA_NEW(job->ctx, &job->arena, job->variance, K * K));
-    for (size_t k = 0; k < K; k++)
-        job->position[k].propensity = 1.0;
-    while (change > 1e-10) {
+    const int K = job->n_positions;
+    double change = K > 1 ? 1.0 : 0.0;
+    RW_SORT(job->log->row, job->log->n, by_pair);
+    for (int pass = 1; change > 1e-10; pass++) {
         add_documents(job);
-        for (size_t k = 0; k < K && K > 1; k++) {
+        for (int k = 0; k < K; k++) {
             if (job->clicks[k] == 0)
-                return no_estimate(job, (int)k);
+                return no_estimate(job, k);
         }
-        if (job->n_passes <= EM_PASSES) {
-            for (size_t k = 0; k < K && K > 1; k++)
-                job->position[k].propensity *= (double)job->clicks[k] / job->expected[k];
-            for (size_t k = K; k-- > 0;)
-                job->position[k].propensity /= job->position[0].propensity;
+        if (pass <= EM_PASSES) {
+            const double first = job->clicks[0] / job->expected[0];
+            for (int k = 1; k < K; k++)
+                job->position[k].propensity *= job->clicks[k] / job->expected[k] / first;
             continue;
         }
         const int is_definite = invert_without_first(job->hessian, K);
         change = 0.0;
-        for (size_t k = 1; k < K; k++) {
+        for (int k = 1; k < K; k++) {
             double step = 0.0;
-            for (size_t j = 1; j < K; j++)
-                step += job->hessian[k * K + j] * job->gradient[j];
-            multiply(&job->position[k], step);
-            change = fabs(step) > change ? fabs(step) : change;
+            for (int j = 1; j < K; j++)
+                step += job->hessian[k][j] * (job->clicks[j] - job->expected[j]);
+            job->position[k].propensity *= natural_exp(fmin(fmax(step, -2.0), 2.0));
+            change = fmax(change, fabs(step));
             if (!is_definite || job->position[k].propensity < 1e-9 ||
-                job->n_passes > EM_PASSES + MOST_NEWTON)
-                return no_estimate(job, (int)k);
+                pass > EM_PASSES + MOST_NEWTON)
+                return no_estimate(job, k);
         }
         RW_TRY(rw_poll(job->ctx));
     }
     set_intervals(job);
-    for (size_t i = 0; i < job->log.n; i++) {
-        const struct rw_impression *row = &job->log.row[i];
-        job->pair[row->pair].n_examined += job->position[job->index[row->position]].propensity;
-    }
     return RW_OK;
 }
 
@@ -330,11 +313,6 @@ static uint64_t units(double probability)
 {
     return (uint64_t)rw_round_int64(probability * UNIT);
 }
-
-/* The sums of a thread. */
-struct cascade_sums {
-    uint64_t examined[RW_JUDGE_MAX_POSITIONS], n_continued, n_could_continue;
-};
 
 /* Adds a session. row: [n] by position. unclicked: [n + 1] scratch: the probability that no
  * document from here on is clicked, if this one is examined. */
@@ -381,59 +359,56 @@ static int add_sessions(void *user, struct rw_share *share)
 {
     struct job *job = user;
     struct cascade_sums sums = {.n_continued = 0};
-    double *unclicked RW_FREED = NULL;
-    RW_TRY(RW_NEW_RAW(NULL, unclicked, job->longest + 1));
+    double unclicked[RW_JUDGE_MAX_POSITIONS + 1]; /* no session has a position twice */
     RW_SHARE_EACH(share, s) {
         const size_t first = job->session_first[s];
-        add_session(job, job->log.row + first, job->session_first[s + 1] - first, unclicked, &sums);
+        add_session(job, job->log->row + first, job->session_first[s + 1] - first, unclicked,
+                    &sums);
     }
     rw_share_lock(share);
     for (int k = 0; k < job->n_positions; k++)
-        job->position_examined[k] += sums.examined[k];
-    job->n_continued += sums.n_continued;
-    job->n_could_continue += sums.n_could_continue;
+        job->sums.examined[k] += sums.examined[k];
+    job->sums.n_continued += sums.n_continued;
+    job->sums.n_could_continue += sums.n_could_continue;
     rw_share_unlock(share);
     return RW_OK;
 }
 
 static double limited(double probability)
 {
-    return probability < 0x1p-30 ? 0x1p-30 : probability > CERTAIN ? CERTAIN : probability;
+    return fmin(fmax(probability, 0x1p-30), CERTAIN);
+}
+
+/* Sets a parameter, and raises *change to the size of its change. */
+static void set(double *parameter, double value, double *change)
+{
+    *change = fmax(*change, fabs(value - *parameter));
+    *parameter = value;
 }
 
 /* Sets the parameters from the sums. Returns the largest change of a propensity, or of the
  * probabilities that all documents share. */
 static double set_parameters(struct job *job)
 {
-    const uint32_t n = job->log.n_pairs;
-    double clicks = 0.0, satisfied = 0.0, change = 0.0, was = job->continuation;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct pair *pair = &job->pair[i];
-        clicks += (double)pair->clicks;
-        satisfied += (double)pair->satisfied / UNIT;
-    }
-    const double mean_s = satisfied / clicks;
-    for (uint32_t i = 0; i < n; i++) {
+    const struct cascade_sums *sums = &job->sums;
+    double satisfied = 0.0, change = 0.0;
+    for (uint32_t i = 0; i < job->log->n_pairs; i++) {
         struct pair *pair = &job->pair[i];
+        satisfied += (double)pair->satisfied / UNIT;
         pair->n_examined = (double)pair->examined / UNIT;
         if (pair->examined > 0)
             pair->attraction = limited((double)pair->clicks / pair->n_examined);
         if (pair->clicks > 0)
             pair->satisfaction = limited((double)pair->satisfied / UNIT / (double)pair->clicks);
     }
-    if (job->n_could_continue > 0)
-        job->continuation = limited((double)job->n_continued / (double)job->n_could_continue);
-    change = fabs(job->continuation - was);
-    change = fabs(mean_s - job->mean_satisfaction) > change ? fabs(mean_s - job->mean_satisfaction)
-                                                            : change;
-    job->mean_satisfaction = mean_s;
+    if (sums->n_could_continue > 0)
+        set(&job->continuation, limited((double)sums->n_continued / (double)sums->n_could_continue),
+            &change);
+    set(&job->mean_satisfaction, satisfied / (double)job->out->n_clicks, &change);
     for (int k = 0; k < job->n_positions; k++) {
         struct rw_judged_position *position = &job->position[k];
-        was = position->propensity;
-        position->propensity =
-            (double)job->position_examined[k] / UNIT / (double)position->n_impressions;
-        change =
-            fabs(position->propensity - was) > change ? fabs(position->propensity - was) : change;
+        set(&position->propensity,
+            (double)sums->examined[k] / UNIT / (double)position->n_impressions, &change);
     }
     return change;
 }
@@ -444,33 +419,31 @@ static void relate_to_first(struct job *job)
     const double first = job->position[0].propensity;
     for (int k = 0; k < job->n_positions; k++) {
         struct rw_judged_position *position = &job->position[k];
-        const double p = position->propensity < 1.0 ? position->propensity : 1.0;
+        const double p = fmin(position->propensity, 1.0);
         const double half = Z95 * sqrt(p * (1.0 - p) / (double)position->n_impressions);
         position->propensity = p / first;
-        position->low = p > half ? (p - half) / first : 0.0;
+        position->low = fmax(p - half, 0.0) / first;
         position->high = (p + half) / first;
     }
 }
 
 static int estimate_dbn(struct job *job)
 {
-    const struct rw_click_log *log = &job->log;
+    const struct rw_click_log *log = job->log;
+    size_t *session_first RW_FREED = NULL;
     double change = 1.0;
-    RW_TRY(RW_ARENA_NEW(job->ctx, &job->arena, job->session_first, (size_t)log->n_sessions + 1));
+    RW_TRY(RW_NEW(job->ctx, session_first, (size_t)log->n_sessions + 1));
     for (size_t i = 0; i < log->n; i++)
-        job->session_first[log->row[i].session + 1] = i + 1;
-    for (uint32_t s = 0; s < log->n_sessions; s++) {
-        const size_t n = job->session_first[s + 1] - job->session_first[s];
-        job->longest = n > job->longest ? n : job->longest;
-    }
+        session_first[log->row[i].session + 1] = i + 1;
+    job->session_first = session_first;
     job->continuation = 0.5;
     for (uint32_t i = 0; i < log->n_pairs; i++) {
         struct pair *pair = &job->pair[i];
         pair->satisfaction = 0.5;
         pair->attraction = limited(((double)pair->clicks + 1.0) / ((double)pair->n + 2.0));
     }
-    for (; change > CLOSE_ENOUGH; job->n_passes++) {
-        if (job->n_passes == MOST_PASSES) {
+    for (; change > CLOSE_ENOUGH; job->out->n_passes++) {
+        if (job->out->n_passes == MOST_PASSES) {
             rw_log(job->ctx, RW_LOG_WARNING,
                    "the estimation ended after %d passes; propensities still change by %.1e",
                    MOST_PASSES, change);
@@ -478,8 +451,7 @@ static int estimate_dbn(struct job *job)
         }
         for (uint32_t i = 0; i < log->n_pairs; i++)
             job->pair[i].examined = job->pair[i].satisfied = 0;
-        memset(job->position_examined, 0, sizeof(job->position_examined));
-        job->n_continued = job->n_could_continue = 0;
+        job->sums = (struct cascade_sums){.n_continued = 0};
         RW_TRY(rw_parallel_long(job->ctx, rw_ctx_threads(job->ctx), log->n_sessions, 256,
                                 add_sessions, job));
         change = set_parameters(job);
@@ -492,38 +464,27 @@ static int estimate_dbn(struct job *job)
 
 static int estimate(struct job *job)
 {
-    struct rw_click_log *log = &job->log;
-    struct rw_impression *by_session RW_FREED = NULL;
-    if (job->model == MODEL_DBN) {
-        RW_TRY(RW_NEW_RAW(job->ctx, by_session, log->n));
-        memcpy(by_session, log->row, log->n * sizeof(*by_session));
-    }
-    RW_SORT(log->row, log->n, by_pair);
     if (job->model != MODEL_CTR)
         RW_TRY(check_connected(job));
-    if (job->model == MODEL_PBM)
-        return estimate_pbm(job);
-    if (job->model == MODEL_DBN) {
-        memcpy(log->row, by_session, log->n * sizeof(*by_session));
+    if (job->model == MODEL_DBN)
         return estimate_dbn(job);
+    if (job->model == MODEL_PBM)
+        RW_TRY(estimate_pbm(job));
+    for (size_t i = 0; i < job->log->n; i++) {
+        const struct rw_impression *row = &job->log->row[i];
+        job->pair[row->pair].n_examined += job->position[job->index[row->position]].propensity;
     }
-    for (uint32_t i = 0; i < log->n_pairs; i++)
-        job->pair[i].n_examined = (double)job->pair[i].n;
-    for (int k = 0; k < job->n_positions; k++)
-        job->position[k].propensity = job->position[k].low = job->position[k].high = 1.0;
     return RW_OK;
 }
 
 static void set_rates(struct job *job)
 {
     const double prior = job->how->prior;
-    double clicks = 0.0, examined = 0.0;
-    for (uint32_t i = 0; i < job->log.n_pairs; i++) {
-        clicks += (double)job->pair[i].clicks;
+    double examined = 0.0;
+    for (uint32_t i = 0; i < job->log->n_pairs; i++)
         examined += job->pair[i].n_examined;
-    }
-    const double mean = clicks / examined;
-    for (uint32_t i = 0; i < job->log.n_pairs; i++) {
+    const double mean = (double)job->out->n_clicks / examined;
+    for (uint32_t i = 0; i < job->log->n_pairs; i++) {
         struct pair *pair = &job->pair[i];
         const double c = (double)pair->clicks;
         const double weight = pair->n_examined + prior, satisfied = (double)pair->satisfied / UNIT;
@@ -532,26 +493,23 @@ static void set_rates(struct job *job)
         if (job->how->use_satisfaction)
             pair->scale = c + prior > 0 ? (satisfied + prior * job->mean_satisfaction) / (c + prior)
                                         : job->mean_satisfaction;
-        pair->rate = (rate < 1.0 ? rate : 1.0) * pair->scale;
+        pair->rate = fmin(rate, 1.0) * pair->scale;
     }
-    job->mean_rate = mean * (job->how->use_satisfaction ? job->mean_satisfaction : 1.0);
+    job->out->mean_rate = mean * (job->how->use_satisfaction ? job->mean_satisfaction : 1.0);
 }
 
 /* Sets the 95 % interval of the rate for a given number of examined impressions (Wilson). */
 static void set_interval(const struct pair *pair, struct rw_judged_label *label)
 {
-    const double clicks = (double)pair->clicks;
-    const double n = pair->n_examined > clicks ? pair->n_examined : clicks;
-    if (!(n > 0)) {
-        label->low = 0.0;
-        label->high = pair->scale;
+    const double clicks = (double)pair->clicks, n = fmax(pair->n_examined, clicks);
+    label->high = pair->scale;
+    if (!(n > 0))
         return;
-    }
     const double p = clicks / n, share = Z95 * Z95 / n;
     const double middle = (p + 0.5 * share) / (1.0 + share);
     const double half = sqrt(share * (p * (1.0 - p) + 0.25 * share)) / (1.0 + share);
-    label->low = middle > half ? (middle - half) * pair->scale : 0.0;
-    label->high = middle + half < 1.0 ? (middle + half) * pair->scale : pair->scale;
+    label->low = fmax(middle - half, 0.0) * pair->scale;
+    label->high = fmin(middle + half, 1.0) * pair->scale;
 }
 
 /* Parses rising numbers with commas between them. Returns their number, or RW_ERR_ARGUMENT. */
@@ -578,7 +536,7 @@ static int parse_thresholds(struct rw_ctx *ctx, const char *text,
 /* Chooses thresholds: the gain of a grade, 2^grade - 1, is proportional to the part of the rate
  * above the floor. A grade begins halfway between its gain and that of the grade below. rate: [n]
  */
-static int choose_thresholds(const struct job *job, double *rate, size_t n, struct rw_judged *out)
+static int choose_thresholds(const struct job *job, double *rate, size_t n)
 {
     const double most_gain = (double)(1u << RW_JUDGE_GRADES) - 1.0;
     rw_sort_doubles(rate, n);
@@ -589,9 +547,9 @@ static int choose_thresholds(const struct job *job, double *rate, size_t n, stru
                        "the documents' rates are too similar for grades: %g at the quartile and %g "
                        "at the top\nhint: pass thresholds",
                        floor, top);
-    out->n_thresholds = RW_JUDGE_GRADES;
+    job->out->n_thresholds = RW_JUDGE_GRADES;
     for (int g = 1; g <= RW_JUDGE_GRADES; g++)
-        out->threshold[g - 1] =
+        job->out->threshold[g - 1] =
             floor + (top - floor) * (0.75 * (double)(1u << g) - 1.0) / most_gain;
     return RW_OK;
 }
@@ -603,38 +561,10 @@ static int by_query(const void *a, const void *b)
     return order ? order : strcmp(x->document, y->document);
 }
 
-static size_t place(char **room, const char *text, const char **out)
+static int make_labels(const struct job *job)
 {
-    const size_t n = strlen(text) + 1;
-    if (*room) {
-        memcpy(*room, text, n);
-        *out = *room;
-        *room += n;
-    }
-    return n;
-}
-
-/* Copies the texts of the labels into memory of the result. */
-static int own_texts(const struct job *job, struct rw_judged *out, struct rw_judged_label *label)
-{
-    char *room = NULL;
-    size_t n_bytes = 0;
-    for (uint32_t i = 0; i < out->n_labels; i++)
-        n_bytes += place(&room, label[i].query, NULL) + place(&room, label[i].document, NULL);
-    RW_TRY(RW_ARENA_NEW(job->ctx, rw_result_arena(out), room, n_bytes));
-    for (uint32_t i = 0; i < out->n_labels; i++) {
-        if (i > 0 && strcmp(label[i].query, label[i - 1].query) == 0)
-            label[i].query = label[i - 1].query;
-        else
-            place(&room, label[i].query, &label[i].query);
-        place(&room, label[i].document, &label[i].document);
-    }
-    return RW_OK;
-}
-
-static int make_labels(const struct job *job, struct rw_judged *out)
-{
-    const struct rw_click_log *log = &job->log;
+    const struct rw_click_log *log = job->log;
+    struct rw_judged *out = job->out;
     struct rw_judged_label *label;
     double *rate RW_FREED = NULL;
     for (uint32_t i = 0; i < log->n_pairs; i++)
@@ -662,7 +592,7 @@ static int make_labels(const struct job *job, struct rw_judged *out)
         RW_TRY(out->n_thresholds =
                    parse_thresholds(job->ctx, job->how->thresholds, out->threshold));
     else
-        RW_TRY(choose_thresholds(job, rate, out->n_labels, out));
+        RW_TRY(choose_thresholds(job, rate, out->n_labels));
     for (uint32_t i = 0; i < out->n_labels; i++) {
         while (label[i].grade < out->n_thresholds &&
                label[i].rate >= out->threshold[label[i].grade])
@@ -670,7 +600,7 @@ static int make_labels(const struct job *job, struct rw_judged *out)
     }
     RW_SORT(label, out->n_labels, by_query);
     out->label = label;
-    return own_texts(job, out, label);
+    return RW_OK;
 }
 
 /* ---- the interface ---- */
@@ -711,27 +641,19 @@ int rw_judge_check(struct rw_ctx *ctx, const struct rw_judge *how)
     return RW_OK;
 }
 
-static int fill(struct job *job, struct rw_judged *out)
+static int fill(struct job *job, const char *const *paths, int n_paths)
 {
-    struct rw_judged_position *position;
+    struct rw_arena *arena = rw_result_arena(job->out);
+    RW_TRY(RW_ARENA_NEW(job->ctx, arena, job->log, 1));
+    RW_TRY(rw_arena_own(job->ctx, arena, job->log, rw_click_log_release));
+    RW_TRY(rw_click_log_read(job->ctx, job->how->columns, job->model == MODEL_DBN, paths, n_paths,
+                             job->log));
     RW_TRY(count(job));
     RW_TRY(estimate(job));
+    rw_mem_free(RW_TAKE(job->log->row)); /* the result keeps only texts */
     set_rates(job);
-    RW_TRY(make_labels(job, out));
-    RW_TRY(RW_ARENA_NEW(job->ctx, rw_result_arena(out), position, (size_t)job->n_positions));
-    memcpy(position, job->position, (size_t)job->n_positions * sizeof(*position));
-    out->position = position;
-    out->n_positions = (uint32_t)job->n_positions;
-    for (int k = 0; k < job->n_positions; k++) {
-        out->n_impressions += position[k].n_impressions;
-        out->n_clicks += position[k].n_clicks;
-    }
-    out->n_sessions = job->log.n_sessions;
-    out->n_queries = job->log.n_queries;
-    out->n_passes = job->n_passes;
-    out->mean_rate = job->mean_rate;
-    out->continuation = job->model == MODEL_DBN ? job->continuation : (double)NAN;
-    return RW_OK;
+    job->out->continuation = job->model == MODEL_DBN ? job->continuation : (double)NAN;
+    return make_labels(job);
 }
 
 int rw_judge_new(struct rw_ctx *ctx, const struct rw_judge *how, const char *const *paths,
@@ -742,22 +664,18 @@ int rw_judge_new(struct rw_ctx *ctx, const struct rw_judge *how, const char *con
     *out = NULL;
     RW_TRY(rw_judge_check(ctx, how));
     RW_TRY(RW_NEW(ctx, job, 1));
+    RW_TRY(rw_result_new(ctx, (void **)out, sizeof(**out)));
     job->ctx = ctx;
     job->how = how;
     job->model = find_model(how->model);
-    int status =
-        rw_click_log_read(ctx, how->columns, job->model == MODEL_DBN, paths, n_paths, &job->log);
-    if (status >= 0)
-        status = rw_result_new(ctx, (void **)out, sizeof(**out));
-    if (status >= 0)
-        status = fill(job, *out);
-    rw_click_log_release(&job->log);
-    rw_arena_free(&job->arena);
+    job->out = *out;
+    const int status = fill(job, paths, n_paths);
+    rw_mem_free(job->pair);
     if (status < 0) {
         rw_free(*out);
         *out = NULL;
     }
-    return status < 0 ? status : RW_OK;
+    return status;
 }
 
 /* ---- files ---- */
