@@ -938,6 +938,14 @@ struct rw_comparison {
     int n_moved;
     /* [n_moved] queries that differ, largest difference first, at most 1000 */
     const struct rw_moved_query *moved;
+    /* Churn: how many results change from a to b, over all queries alike, with or without a
+     * relevant document. Equal scores rank in input order, whatever `ties` and `like` are; of TREC
+     * runs, by descending id. */
+    double changed_first; /* fraction of queries whose first document differs */
+    double changed_ten;   /* fraction of queries whose set of first 10 documents differs */
+    /* mean over queries: the documents in both sets of first 10, divided by the size of the larger
+     * set; 1 if both are empty */
+    double overlap_ten;
 };
 /* Compares two rankings by one metric. scores_a, scores_b: [n_docs]. groups: a file of "QUERY
  * GROUP" lines, or NULL. The p-values of groups are not corrected for multiple tests. Results

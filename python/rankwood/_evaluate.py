@@ -302,11 +302,21 @@ class Comparison:
         True for ``rmse`` and ``logloss``.
     n_samples : int
         Number of bootstrap samples and of permutations.
+    changed_first : float
+        Churn: fraction of queries whose first document differs. All three fractions are over all queries, with or
+        without a relevant document. Equal scores rank in input order, whatever ``ties`` and ``like`` are. They are NaN
+        in the ``estimate`` of :func:`tune`.
+    changed_ten : float
+        Fraction of queries whose set of first 10 documents differs.
+    overlap_ten : float
+        Mean over queries of the documents in both sets of first 10, divided by the size of the larger set.
 
     Examples
     --------
     >>> found = rankwood.compare(valid, X_valid[:, 0], model)
     >>> found.low <= found.difference <= found.high
+    True
+    >>> 0 <= found.changed_first <= 1
     True
     """
 
@@ -324,6 +334,9 @@ class Comparison:
     n_queries: int
     lower_is_better: bool
     n_samples: int
+    changed_first: float = math.nan
+    changed_ten: float = math.nan
+    overlap_ten: float = math.nan
 
 
 def compare(
@@ -351,7 +364,7 @@ def compare(
     Returns
     -------
     Comparison
-        Means, difference, 95 % interval, p-value, and queries won and lost.
+        Means, difference, 95 % interval, p-value, queries won and lost, and churn.
 
     Raises
     ------
@@ -379,14 +392,17 @@ def _compare_two(settings: Any, dataset: Any, a: Any, b: Any, like: str | None) 
     with _measured_like(settings, like) as how:
         status = lib.rw_compare(context(), how, dataset, a, b, ffi.NULL, out)
     c = made(status, out, lib.rw_free)
-    return comparison_of(c.all, text(c.metric), text(c.conventions), bool(c.lower_is_better), c.n_samples)
+    churn = c.changed_first, c.changed_ten, c.overlap_ten
+    return comparison_of(c.all, text(c.metric), text(c.conventions), bool(c.lower_is_better), c.n_samples, *churn)
 
 
-def comparison_of(one: Any, metric: str, conventions: str, lower_is_better: bool, n_samples: int) -> Comparison:
+def comparison_of(
+    one: Any, metric: str, conventions: str, lower_is_better: bool, n_samples: int, *churn: float
+) -> Comparison:
     """Converts a struct rw_compared."""
     return Comparison(
         metric, one.mean_a, one.mean_b, one.difference, one.low, one.high, one.p, one.n_wins, one.n_ties,
-        one.n_losses, conventions, one.n_queries, lower_is_better, n_samples,
+        one.n_losses, conventions, one.n_queries, lower_is_better, n_samples, *churn,
     )  # fmt: skip
 
 
@@ -577,6 +593,13 @@ class Comparisons(Sequence[Compared]):
         first = self._rows[0].comparison
         if is_latex:
             yield f"* p < .05, ** p < .01 against the first row, over {first.n_queries} queries"
+        for row in self._by_metric()[0]:
+            one = row.comparison
+            yield (
+                f"churn of {row.system}: the first result changes in {100 * one.changed_first:.2f} % of all queries, "
+                f"the set of the first 10 in {100 * one.changed_ten:.2f} %; their mean overlap is "
+                f"{100 * one.overlap_ten:.2f} %; ties in input order"
+            )
         for rows in self._by_metric():
             one = rows[0].comparison
             yield f"{one.metric}: {'lower' if one.lower_is_better else 'higher'} is better; {one.conventions}"

@@ -192,6 +192,15 @@ static void add_conventions(const struct rw_comparison *of)
                    of->conventions);
 }
 
+/* Adds a line on the churn between the first system and another one. */
+static void add_churn(const struct rw_comparison *of, const char *before, const char *system)
+{
+    rw_result_line("churn%s%s: the first result changes in %.2f %% of all queries, the set of the "
+                   "first 10 in %.2f %%; their mean overlap is %.2f %%; ties in input order",
+                   before, system, 100 * of->changed_first, 100 * of->changed_ten,
+                   100 * of->overlap_ten);
+}
+
 static json_t *compared_row(const struct rw_compared *row)
 {
     return rw_result_row(
@@ -218,9 +227,10 @@ static json_t *compared_document(const struct rw_comparison *of, json_t *rows, j
             rw_result_add(first, "query:s a:n b:n difference:n", id, query->a, query->b,
                           query->b - query->a);
     }
-    return rw_result_row(
-        "metric:s lower_is_better:b all:o groups:o moved:o samples:i conventions:s", of->metric,
-        of->lower_is_better, all, groups, moved, of->n_samples, of->conventions);
+    return rw_result_row("metric:s lower_is_better:b all:o groups:o moved:o changed_first:n "
+                         "changed_ten:n overlap_ten:n samples:i conventions:s",
+                         of->metric, of->lower_is_better, all, groups, moved, of->changed_first,
+                         of->changed_ten, of->overlap_ten, of->n_samples, of->conventions);
 }
 
 /* Returns the document for two rankings: one metric's object, or an array of several. */
@@ -241,6 +251,7 @@ static json_t *add_two(void)
         rw_result_rows(rw_text("queries with the largest changes of %s", comparison[i]->metric),
                        moved, "a;b;difference=b - a=+;query");
     }
+    add_churn(comparison[0], "", "");
     for (int i = 0; i < n_metrics; i++)
         add_conventions(comparison[i]);
     rw_result_line("interval: %d resamples of the queries; p: paired randomisation test, "
@@ -287,12 +298,15 @@ static json_t *others_of(json_t *rows, const double *p, int metric)
     rw_result_add(rows, "metric:s queries:u system:s mean:n", first->metric, first->all.n_queries,
                   systems.text[0], first->all.mean_a);
     for (int i = 0; i < n_others; i++) {
-        const struct rw_compared *all = &comparison[metric * n_others + i]->all;
+        const struct rw_comparison *of = comparison[metric * n_others + i];
+        const struct rw_compared *all = &of->all;
         json_t *row = rw_result_add(
             others,
-            "system:s mean:n difference:n low:n high:n p:n p_corrected:n better:u equal:u worse:u",
+            "system:s mean:n difference:n low:n high:n p:n p_corrected:n better:u equal:u worse:u "
+            "changed_first:n changed_ten:n overlap_ten:n",
             systems.text[1 + i], all->mean_b, all->difference, all->low, all->high, all->p,
-            p[metric * n_others + i], all->n_wins, all->n_ties, all->n_losses);
+            p[metric * n_others + i], all->n_wins, all->n_ties, all->n_losses, of->changed_first,
+            of->changed_ten, of->overlap_ten);
         add_row(rows, row, first, all->n_queries);
     }
     return others;
@@ -320,6 +334,8 @@ static int add_many(const struct rw_cli *cli, json_t **document)
                                          "p_corrected=p Holm=%.4f;" COUNTS
                                        : "metric;system;queries;mean;difference=" INTERVAL
                                          "-p_corrected;" COUNTS);
+    for (int i = 0; i < n_others; i++)
+        add_churn(comparison[i], " of ", systems.text[1 + i]);
     for (int m = 0; m < n_metrics; m++) {
         const struct rw_comparison *first = comparison[m * n_others];
         rw_result_add(metrics,
@@ -394,8 +410,9 @@ const struct rw_command rw_cmd_compare = {
     .operands =
         OPERANDS "\nDATA... --baseline A B...\n--qrels FILE (--a RUN --b RUN | --run RUN...)",
     .about = "Compares two rankings of the same queries. Prints the difference of each metric with "
-             "a 95 % bootstrap interval, the p-value of a paired randomisation test, and the "
-             "queries that changed most. --baseline and --run compare several with the first.",
+             "a 95 % bootstrap interval, the p-value of a paired randomisation test, the "
+             "queries that changed most, and how many first results change. --baseline and --run "
+             "compare several with the first.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,

@@ -1,6 +1,6 @@
 /* Compares two rankings of the same data: the difference of a metric, whether chance explains it,
- * and which queries cause it. Also corrects the p values of several tests (rw_holm), and reads the
- * groups into which a user divides the queries. */
+ * which queries cause it, and how many first results change (churn). Also corrects the p values of
+ * several tests (rw_holm), and reads the groups into which a user divides the queries. */
 #include <stdlib.h>
 
 #include "base/rng.h"
@@ -365,6 +365,73 @@ static int list_moved(struct rw_ctx *ctx, const struct sides *sides, uint32_t n_
     return RW_OK;
 }
 
+/* ---- churn ---- */
+
+enum { TEN = 10, WHOLE = 2520 /* a multiple of 1 to TEN, so that overlaps are whole numbers */ };
+
+struct churn_job {
+    const struct rw_dataset *dataset;
+    const double *scores[2];          /* [n_docs] */
+    uint32_t *room;                   /* [threads][longest] */
+    uint32_t longest;                 /* documents of the longest query */
+    uint64_t n_first, n_ten, overlap; /* sums over queries; overlap: in units of 1 / WHOLE */
+};
+
+/* Writes the first documents of a ranking to first: [TEN]. Returns their number. order: [n]
+ * scratch. */
+static uint32_t find_first(const double *scores, uint32_t n, uint32_t *order, uint32_t *first)
+{
+    uint32_t n_first = 0;
+    rw_rank_query(scores, n, 0, order);
+    for (; n_first < n && n_first < TEN && scores[order[n_first]] != RW_UNRANKED; n_first++)
+        first[n_first] = order[n_first];
+    return n_first;
+}
+
+static int count_changes(void *user, struct rw_share *share)
+{
+    struct churn_job *job = user;
+    const uint32_t *offset = job->dataset->query_offset;
+    uint32_t *order = job->room + (size_t)share->thread * job->longest;
+    uint64_t n_first = 0, n_ten = 0, overlap = 0;
+    RW_SHARE_EACH(share, q) {
+        uint32_t a[TEN], b[TEN], n_both = 0;
+        const uint32_t begin = offset[q], n = offset[q + 1] - begin;
+        const uint32_t n_a = find_first(job->scores[0] + begin, n, order, a);
+        const uint32_t n_b = find_first(job->scores[1] + begin, n, order, b);
+        const uint32_t larger = n_a > n_b ? n_a : n_b;
+        for (uint32_t i = 0; i < n_a; i++) {
+            for (uint32_t k = 0; k < n_b; k++)
+                n_both += a[i] == b[k];
+        }
+        n_first += larger > 0 && (n_a == 0 || n_b == 0 || a[0] != b[0]);
+        n_ten += n_both < larger;
+        overlap += larger ? n_both * (WHOLE / larger) : WHOLE;
+    }
+    rw_share_add(share, &job->n_first, n_first);
+    rw_share_add(share, &job->n_ten, n_ten);
+    rw_share_add(share, &job->overlap, overlap);
+    return RW_OK;
+}
+
+static int measure_churn(struct rw_ctx *ctx, const struct rw_dataset *dataset, const double *a,
+                         const double *b, struct rw_comparison *made)
+{
+    RW_FREED uint32_t *room = NULL;
+    const double n = (double)dataset->n_queries;
+    struct churn_job job = {.dataset = dataset, .scores = {a, b}};
+    job.longest = rw_longest_query(dataset->query_offset, dataset->n_queries);
+    RW_TRY(RW_NEW_RAW(ctx, room, (size_t)job.longest * (size_t)ctx->n_threads));
+    job.room = room;
+    RW_TRY(rw_parallel(ctx, ctx->n_threads, dataset->n_queries, 64, count_changes, &job));
+    made->changed_first = (double)job.n_first / n;
+    made->changed_ten = (double)job.n_ten / n;
+    made->overlap_ten = (double)job.overlap / (n * WHOLE);
+    return RW_OK;
+}
+
+/* ---- all of it ---- */
+
 int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
                const struct rw_dataset *dataset, const double *scores_a, const double *scores_b,
                const char *groups, struct rw_comparison **out)
@@ -409,6 +476,7 @@ int rw_compare(struct rw_ctx *ctx, const struct rw_eval_params *how,
     if (groups)
         RW_TRY(compare_groups(ctx, &sides, member, n, made));
     RW_TRY(list_moved(ctx, &sides, n, made));
+    RW_TRY(measure_churn(ctx, dataset, scores_a, scores_b, made));
     /* The means are those that eval prints, to the last digit. */
     made->all.mean_a = a->mean;
     made->all.mean_b = b->mean;

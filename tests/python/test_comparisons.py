@@ -39,6 +39,29 @@ def test_each_is_what_compare_says(other: Made, systems: dict[str, Any]) -> None
     assert all(row.p_corrected == row.comparison.p for row in plain)
 
 
+def test_churn() -> None:
+    rng = np.random.default_rng(5)
+    group = [1, 2, 9, 10, 11, *rng.integers(1, 40, 60)]
+    ends = np.cumsum(group)
+    y = np.where(np.arange(ends[-1]) < ends[40], rng.integers(0, 3, ends[-1]), 0)  # the last queries are empty
+    data = rankwood.Dataset(np.zeros((len(y), 1)), y, group=group, query_weight=rng.random(len(group)))
+    a, b = rng.integers(0, 6, (2, len(y))).astype(float)  # with ties
+    b[: ends[3]] = a[: ends[3]]
+    first, ten, overlap = [], [], []
+    for one, other in zip(np.split(a, ends[:-1]), np.split(b, ends[:-1]), strict=True):
+        x, z = (np.argsort(-scores, kind="stable")[:10].tolist() for scores in (one, other))
+        first.append(x[0] != z[0])
+        ten.append(set(x) != set(z))
+        overlap.append(len(set(x) & set(z)) / len(x))
+    expected = np.mean(first), np.mean(ten), np.mean(overlap)
+    assert 0 < expected[0] < 1 and 0 < expected[1] < 1 and 0 < expected[2] < 1
+    for metric, ties in [("ndcg@10", "file"), ("ndcg", "mean"), ("rmse", "file")]:
+        found = rankwood.compare(data, a, b, metric, ties=ties)
+        assert (found.changed_first, found.changed_ten, found.overlap_ten) == pytest.approx(expected, rel=1e-12)
+    same = rankwood.compare(data, a, a)
+    assert (same.changed_first, same.changed_ten, same.overlap_ten) == (0, 0, 1)
+
+
 def test_the_gate(other: Made, systems: dict[str, Any]) -> None:
     found = rankwood.compare_all(other.dataset(), systems, ["ndcg@5", "rmse"])
     for least in (-2.0, -0.05, 0.0, 0.05):

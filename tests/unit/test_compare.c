@@ -69,6 +69,9 @@ Test(compare, all_and_by_groups)
     const uint32_t moved[] = {0, 1, 4};
     for (int i = 0; i < 3; i++)
         cr_expect_eq(comparison->moved[i].query, moved[i]);
+    /* Empty queries count in churn. No query has more than 10 documents. */
+    cr_expect(comparison->changed_first == 3. / 5 && comparison->changed_ten == 0 &&
+              comparison->overlap_ten == 1);
     rw_free(comparison);
     rw_free(NULL);
 }

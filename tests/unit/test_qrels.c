@@ -250,6 +250,26 @@ Test(qrels, runs_are_compared)
     cr_expect_eq(comparison->all.n_wins, 1u);
     cr_expect_eq(comparison->all.n_losses, 1u);
     cr_expect_eq(strncmp(comparison->conventions, "trec_eval ", 10), 0);
+    cr_expect(comparison->changed_first == 1 && comparison->changed_ten == 1 &&
+              comparison->overlap_ten == 0);
+    rw_free(comparison);
+}
+
+/* Ties are by falling id, and lists have documents of their run only: C, B, A and E, D, C, F. */
+Test(qrels, churn_counts_only_documents_of_the_runs)
+{
+    struct rw_eval_params how = RW_EVAL_DEFAULTS;
+    struct rw_comparison *comparison;
+    cr_assert_eq(read_files("1 0 A 1\n1 0 X 0\n2 0 A 1\n",
+                            "1 Q0 A 1 1 t\n1 Q0 B 1 1 t\n1 Q0 C 1 1 t\n",
+                            "1 Q0 C 1 1 t\n1 Q0 D 1 1 t\n1 Q0 E 1 1 t\n1 Q0 F 1 0 t\n"),
+                 RW_OK);
+    cr_assert_eq(rw_compare(scratch_ctx, &how, made->dataset, made->runs[0].scores,
+                            made->runs[1].scores, NULL, &comparison),
+                 RW_OK);
+    /* query 2 has no documents in either run */
+    cr_expect(comparison->changed_first == .5 && comparison->changed_ten == .5);
+    cr_expect_float_eq(comparison->overlap_ten, (1. / 4 + 1) / 2, 1e-12);
     rw_free(comparison);
 }
 
