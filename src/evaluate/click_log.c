@@ -86,15 +86,14 @@ static long whole(const struct rw_word *field)
 static int no_column(const struct reading *r, const struct rw_word *name, int column,
                      int is_default, const struct rw_word *field, int n)
 {
-    char names[400];
+    char names[480];
     size_t length = 0;
     for (int i = 0; i < n && i < 8; i++)
-        length +=
-            (size_t)snprintf(names + length, sizeof(names) - length, "%s'%.*s'", i ? ", " : "",
-                             (int)(field[i].n < 40 ? field[i].n : 40), field[i].text);
-    return bad(r, "no column '%.*s'%s%s; the columns are %s%s", (int)name->n, name->text,
-               is_default ? "" : " for the ", is_default ? "" : column_name[column], names,
-               n > 8 ? ", ..." : "");
+        length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s", i ? ", " : "",
+                                   rw_text_found(field[i].text, field[i].n, "''").text);
+    return bad(r, "no column %s%s%s; the columns are %s%s",
+               rw_text_found(name->text, name->n, "''").text, is_default ? "" : " for the ",
+               is_default ? "" : column_name[column], names, n > 8 ? ", ..." : "");
 }
 
 /* Finds the columns by the first record of a file. Returns 1 if it is a header. The default columns
@@ -128,7 +127,8 @@ static int find_columns(struct reading *r, const char *columns, const struct rw_
             if (field[i].n != name->n || memcmp(field[i].text, name->text, name->n) != 0)
                 continue;
             if (at >= 0)
-                return bad(r, "two columns have the name '%.*s'", (int)name->n, name->text);
+                return bad(r, "two columns have the name %s",
+                           rw_text_found(name->text, name->n, "''").text);
             at = i;
         }
         if (at >= n || (at < 0 && !(is_default && c == SESSION)))
@@ -224,7 +224,9 @@ static int read_file(struct reading *r, const char *columns, int needs_sessions)
     struct rw_line_reader *lines = &r->lines;
     RW_TRY(rw_line_reader_open(r->ctx, r->paths[r->file], lines));
     lines->next += rw_csv_mark(lines->next, lines->text_end);
-    r->separator = rw_csv_separator(lines->next, lines->text_end);
+    /* Queries often contain commas, and no text may contain a tab. */
+    const size_t first = strcspn(lines->next, "\t\n");
+    r->separator = lines->next[first] == '\t' ? '\t' : ',';
     r->n_lines = 0;
     while (lines->next < lines->text_end) {
         const int n = next_record(r, field);

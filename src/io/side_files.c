@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "comm/comm.h"
-#include "io/input.h"
+#include "io/text.h"
 
 /* ---- lines ---- */
 
@@ -73,8 +73,8 @@ __attribute__((format(printf, 4, 5))) static int line_fail(struct rw_ctx *ctx,
 int rw_line_wrong(struct rw_ctx *ctx, const struct rw_line_reader *lines,
                   const struct rw_word *found, const char *expected)
 {
-    return line_fail(ctx, lines, found->text, "expected %s, found '%.*s'", expected,
-                     (int)(found->n < 40 ? found->n : 40), found->text);
+    return line_fail(ctx, lines, found->text, "expected %s, found %s", expected,
+                     rw_text_found(found->text, found->n, "''").text);
 }
 
 /* Returns 1 if the whole word is a number in the range of double. */

@@ -18,6 +18,10 @@ cat labels.tsv p.txt
 say 'CSV with a header and more columns' cmp -s same.tsv labels.tsv
 cut -f 2- log.tsv | "$RANKWOOD" judge - -o same.tsv >/dev/null
 say 'without sessions' cmp -s same.tsv labels.tsv
+cut -f 2- log.tsv | sed 's/^q1/q,1/' | "$RANKWOOD" judge - -o same.tsv >/dev/null
+say 'a comma in the first column' cmp -s same.tsv - <<END
+$(sed 's/^q1/q,1/' labels.tsv)
+END
 "$RANKWOOD" judge log.tsv --columns 1,2,3,4,5 --threads 3 -o same.tsv >/dev/null
 say 'columns by number' cmp -s same.tsv labels.tsv
 { printf '\357\273\277'; cat log.tsv; } | "$RANKWOOD" judge - --model dbn -o same.tsv >/dev/null
