@@ -424,6 +424,8 @@ VALUES = {  # whose figures are the same everywhere
     "compare many": "compare lv.txt --baseline l.model b.scores c.scores --metric ndcg@10,map",
     "compare qrels": "compare --qrels a.qrels --baseline a.run b.run",
     "compare groups": "compare lv.txt --a l.model --b b.scores --groups a.groups",
+    "judge": "judge log.tsv --propensities judged.p -o judged.tsv",
+    "judge cascade": "judge log.tsv --model dbn --satisfaction -o cascade.tsv",
     "check": "check l.txt --against lv.txt",
     "check split": "check lc.txt --categorical 101-106",
     "info": "info l.model",
@@ -448,6 +450,10 @@ TEXTS = {  # files and standard output, whose bytes are pinned
     "predict table": ("predict table.model t.csv --label-column y --qid-column query", ""),
     "eval per query": ("eval lv.txt --model l.model --metric ndcg@10,map --per-query OUT", "OUT"),
     "explain documents": ("explain lc.model lvc.txt --documents", ""),
+    "judge": ("judge log.tsv -o OUT --quiet", "OUT"),
+    "judge propensities": ("judge log.tsv --propensities OUT --quiet -o all.tsv", "OUT"),
+    "judge cascade": ("judge log.tsv --model dbn -o OUT --quiet", "OUT"),
+    "judge rates": ("judge log.tsv --model ctr --thresholds 0.1,0.5 -o OUT --quiet", "OUT"),
     "compare csv": ("compare lv.txt --baseline l.model b.scores c.scores --format csv", ""),
     "show": ("show lc.model --tree 1", ""),
     "show dot": ("show l.model --tree 2 --dot", ""),
@@ -489,6 +495,9 @@ def make_results() -> None:
             for i, line in enumerate(lines):
                 to.write(f"{line[1][4:]} Q0 d{i} {i + 1} {of[i]:.9g} {name}\n")
     Path("a.qrels").write_text("".join(f"{line[1][4:]} 0 d{i} {line[0]}\n" for i, line in enumerate(lines) if i % 9))
+    rows = [f"{s}\tq{s % 3}\td{(s // 3 + k) % 6}\t{k}\t{int((s * 7 + k * 3) % 11 < (s // 3 + k) % 6 * 2 / k)}\n"
+            for s in range(400) for k in range(1, 5)]
+    Path("log.tsv").write_text("".join(rows))
     queries = dict.fromkeys(line[1][4:] for line in lines)
     Path("a.groups").write_text("".join(f"{qid} {'ab'[i % 2]}\n" for i, qid in enumerate(queries)))
     needed(f"train t.csv {COLUMNS} --categorical colour --absent missing --rounds 3 --min-docs 3 -o table.model")

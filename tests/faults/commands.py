@@ -129,6 +129,12 @@ def commands() -> list[Command]:
         Command("eval, a run", f"eval {valid} --scores {d}run --like trec --metric map --threads 1"),
         Command("eval, audit", f"eval {valid} --scores {d}scores --audit --threads 1"),
         Command("eval, judgments", f"eval --qrels {d}qrels --run {d}run {d}run2 --metric map,ndcg@5 --threads 1"),
+        Command(
+            "eval, clicks",
+            f"eval {d}clicks.txt --model {d}model --positions {d}shown --propensities {d}examined --threads 1",
+        ),
+        Command("judge", f"judge {d}log.tsv --propensities examined {ONE} -o out", ("out", "examined")),
+        Command("judge, a cascade", f"judge {d}log.tsv --model dbn --threads 2 --json -o out", out),
         Command("compare", f"compare {valid} --a {d}weak --b {d}model --groups {d}groups --threads 1"),
         Command("compare, JSON", f"compare {valid} --a {d}scores --b {d}model --json --threads 1"),
         Command(
@@ -309,6 +315,9 @@ def make_data(program: str, data: Path, has_cuda: bool = False) -> None:
         shown += [str(i + 1) for i in range(place[query])]
     write("shown", shown)
     write("clicks.txt", [" ".join([str(int(int(p[0]) > 0)), *p[1:]]) for p in train])
+    log = [(s, (s + k) % 2, k + 1) for s in range(20) for k in range(2)]
+    write("log.tsv", [f"s{s}\tq\td{d}\t{k}\t{int((s * 7 + k) % 5 < (4 - 2 * d) / k)}" for s, d, k in log])
+    write("examined", [f"{i} {1 / i}" for i in range(1, 9)])
     write("names", [f"{i} feature {i}" for i in range(1, 11)])
     write("penalty", ["1 2"])
     write("pairs", [f"{query[4:]} 1 2" for query in queries if place[query] > 1])

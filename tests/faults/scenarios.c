@@ -354,6 +354,8 @@ static int measures(struct rw_ctx *ctx)
     struct rw_comparison *comparison = NULL;
     struct rw_check *check = NULL;
     struct rw_qrels *read = NULL;
+    struct rw_judge judge = RW_JUDGE_DEFAULTS;
+    struct rw_judged *judged = NULL;
     double of[N_DOCS];
     char path[PATH_ROOM], run[PATH_ROOM];
     int status;
@@ -376,7 +378,10 @@ static int measures(struct rw_ctx *ctx)
     DO(rw_qrels_read(ctx, path_of("qrels", path), (const char *const[]){path_of("run", run)}, 1,
                      &read));
     add(&read->n_judged, sizeof(read->n_judged));
+    DO(rw_judge_new(ctx, &judge, (const char *const[]){path_of("log.csv", path)}, 1, &judged));
+    add(&judged->label[0].rate, sizeof(double));
 out:
+    rw_free(judged);
     rw_free(read);
     rw_free(check);
     rw_free(comparison);
@@ -582,7 +587,8 @@ static void write_text(const char *name, const char *text)
 static void write_files(void)
 {
     static char text[1 << 16], words[1 << 14] = "label,qid,shop,x\n", qrels[1 << 13], run[1 << 13];
-    size_t n = 0, n_words = strlen(words), n_qrels = 0, n_run = 0;
+    static char clicks[1 << 13] = RW_JUDGE_COLUMNS "\n";
+    size_t n = 0, n_words = strlen(words), n_qrels = 0, n_run = 0, n_clicks = strlen(clicks);
     for (int i = 0; i < N_DOCS; i++) {
         n += (size_t)sprintf(text + n, "%g qid:%d", (double)labels[i], i / LENGTH);
         for (int f = 0; f < N_FEATURES; f++)
@@ -593,13 +599,19 @@ static void write_files(void)
         n_qrels += (size_t)sprintf(qrels + n_qrels, "%d 0 d%d %d\n", i / LENGTH, i, i % 3);
         n_run += (size_t)sprintf(run + n_run, "%d Q0 d%d 1 %d t\n", i / LENGTH, i, i * 5 % 7);
     }
+    for (int i = 0; i < 60; i++)
+        n_clicks +=
+            (size_t)sprintf(clicks + n_clicks, "%d,\"q \"\"%d\"\"\",d%d,%d,%d\n", i / 2, i / 2 % 2,
+                            (i / 2 + i) % 2, i % 2 + 1, i * 3 % 7 < 2 + (i / 2 + i) % 2 * 2);
+    write_text("log.csv", clicks);
     write_text("train.txt", text);
     write_text("words.csv", words);
     write_text("qrels", qrels);
     write_text("run", run);
     n = (size_t)sprintf(text, "{\"_source\":{\"featureset\":{\"name\":\"s\",\"features\":[");
     for (int f = 0; f < N_FEATURES; f++)
-        n += (size_t)sprintf(text + n, "%s{\"name\":\"f%d\",\"params\":[],\"template\":{\"match_all\":{}}}",
+        n += (size_t)sprintf(text + n,
+                             "%s{\"name\":\"f%d\",\"params\":[],\"template\":{\"match_all\":{}}}",
                              f ? "," : "", f);
     sprintf(text + n, "]}}}");
     write_text("featureset.json", text);

@@ -49,6 +49,22 @@ def trec_of(lines):
     return judgments + "\1" + run
 
 
+def clicks_of(lines):
+    """A log of sessions whose order varies, with clicks by label; the target's first byte chooses the model."""
+    queries = {}
+    for i, line in enumerate(lines):
+        label, qid, _ = fields_of(line)
+        queries.setdefault(qid, []).append((int(label), f"D{i}"))
+    for model in range(4):
+        text = chr(model)
+        for qid, documents in queries.items():
+            for s in range(4):
+                shown = documents[s:] + documents[:s]
+                text += "".join(f"{qid}-{s},{qid},{name},{k},{int((k + s) % 5 < 2 * label)}\n"
+                                for k, (label, name) in enumerate(shown[:6], 1))
+        yield text
+
+
 def side_files_of(lines):
     """Of five documents, as many as the target's."""
     rows = [fields_of(line) for line in lines[:5]]
@@ -89,6 +105,8 @@ def make(program, data, folder):
             write("csv", stem, csv_of(lines, ","))
             write("csv", stem + "_tab", csv_of(lines, "\t"))
             write("qrels", stem, trec_of(lines))
+            for i, text in enumerate(clicks_of(lines)):
+                write("clicks", f"{stem}_{i}", text)
             for i, text in enumerate(side_files_of(lines)):
                 write("side", f"{stem}_{i}", text)
             text = os.path.join(folder, "text.txt")
