@@ -177,7 +177,7 @@ RW_API void rw_scorer_free(struct rw_scorer *scorer);
 /* Scores dense documents.
  *
  * - values: [n_docs][n_features] of features first_feature, first_feature + 1, ... NaN is missing.
- *   All other features are absent.
+ *   All other features are absent. A category is a whole number.
  * - scores: [n_docs], written; the same doubles as rw_predict.
  * - ctx: its threads share the documents, and it receives error messages. With NULL the calling
  *   thread does all the work, which suits servers with their own threads.
@@ -187,8 +187,8 @@ RW_API void rw_scorer_free(struct rw_scorer *scorer);
  * the number of columns of the training set (for LETOR text, its greatest id plus 1). If the model
  * does not record this number, the columns must include all features that the trees use. With
  * another first_feature, the last feature must be among the columns of the training set, unless the
- * training set was LETOR text or the model does not record its columns. RW_ERR_MEMORY: out of
- * memory. */
+ * training set was LETOR text or the model does not record its columns. Also if a feature's
+ * categories are words. RW_ERR_MEMORY: out of memory. */
 RW_API int rw_scorer_rows(struct rw_ctx *ctx, const struct rw_scorer *scorer, const float *values,
                           uint32_t n_docs, uint32_t n_features, uint32_t first_feature,
                           double *scores);

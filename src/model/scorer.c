@@ -398,6 +398,20 @@ void rw_scorer_free(struct rw_scorer *scorer)
     rw_mem_free(scorer);
 }
 
+/* Fails with RW_ERR_DATA if no category of a feature is a number. */
+static int check_categories(struct rw_ctx *ctx, const struct rw_categories *categories)
+{
+    for (uint32_t i = 0; i < categories->n; i++) {
+        const struct rw_feature_categories *of = &categories->of[i];
+        if (of->n > 0 && of->n_numbers == 0)
+            return rw_fail(ctx, RW_ERR_DATA,
+                           "feature %u: its categories are words, such as '%.60s'; rows have "
+                           "numbers only",
+                           of->feature, of->word[0]);
+    }
+    return RW_OK;
+}
+
 int rw_scorer_rows(struct rw_ctx *ctx, const struct rw_scorer *scorer, const float *values,
                    uint32_t n_docs, uint32_t n_features, uint32_t first_feature, double *scores)
 {
@@ -411,6 +425,7 @@ int rw_scorer_rows(struct rw_ctx *ctx, const struct rw_scorer *scorer, const flo
                        RW_MAX_DOCS);
     const struct rw_column_view view = rw_column_view_rows(n_features, first_feature);
     RW_TRY(rw_column_rule_check(ctx, &scorer->flat.columns, &view));
+    RW_TRY(check_categories(ctx, &scorer->flat.categories));
     part.n_docs = packed_docs(scorer, n_docs);
     if (part.n_docs > 0)
         RW_TRY(rw_packed_rows(ctx, scorer->packed, &part, scores));

@@ -297,6 +297,23 @@ Test(categories, versions_of_many_words)
     cr_assert_str_eq(rw_last_error(ctx), "m:17: expected at most 1023 words, found 1024");
 }
 
+/* Numbers would all be categories that training never saw. */
+Test(categories, rows_have_no_words)
+{
+    const float values[3] = {0};
+    struct rw_model *model;
+    struct rw_scorer *scorer;
+    double score;
+    cr_assert_eq(parse_many(5, 3, &model), RW_OK);
+    cr_assert_eq(rw_scorer_new(ctx, model, 0, &scorer), RW_OK);
+    cr_assert_eq(rw_scorer_rows(ctx, scorer, values, 1, 3, 0, &score), RW_ERR_DATA);
+    cr_assert_str_eq(rw_last_error(ctx), "feature 1: its categories are words, such as 'w0000'; "
+                                         "rows have numbers only");
+    cr_assert_eq(rw_scorer_rows(NULL, scorer, values, 1, 3, 0, &score), RW_ERR_DATA);
+    rw_scorer_free(scorer);
+    rw_model_free(model);
+}
+
 Test(categories, hostile_sets_and_words)
 {
     static const char *const bad[][2] = {
