@@ -13,7 +13,8 @@ what=${1:-build}
 build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libjansson-dev libexpat1-dev"
 python_packages="python3 python3-venv python3-dev"
 # apt's cmake only recommends make, without which it builds nothing.
-test_packages="$python_packages ca-certificates abigail-tools ccache libopenmpi-dev openmpi-bin g++ cmake make clang libcriterion-dev locales"
+# curl and the last two: examples/serve_cpp.
+test_packages="$python_packages ca-certificates abigail-tools ccache libopenmpi-dev openmpi-bin g++ cmake make clang libcriterion-dev locales curl libcpp-httplib-dev nlohmann-json3-dev"
 
 installed() {
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ] && return 0

@@ -58,13 +58,18 @@ train() {
     shift
     clean "train, $name" "$rankwood" train "$@" --threads 2 --quiet
 }
-train newton m.txt --valid l.txt.gz --rounds 4 --leaves 63 --split newton -o newton
-train mart m.txt --rounds 4 --leaves 63 --split mart --sample-queries 0.5 -o mart
+seq 1 136 | sed 's/.*/& f&/' >names.txt
+train newton m.txt --names names.txt --valid l.txt.gz --rounds 4 --leaves 63 --split newton -o newton
+train mart m.txt --names names.txt --rounds 4 --leaves 63 --split mart --sample-queries 0.5 -o mart
 if command -v g++ >/dev/null 2>&1; then
-    awk 'BEGIN { for (d = 0; d < 300; d++) { for (f = 0; f < 137; f++) printf "%d ", d * (f + 3) % 101; print "" } }' >rows.txt
-    g++ -std=c++17 -O1 -fsanitize=thread -I "$root/src" "$root/examples/serve_cpp/serve.cpp" \
-        "$build/src/librankwood-score.a" -lm -o serve || failed=1
-    clean "scorers shared and swapped" ./serve rows.txt newton mart
+    awk 'BEGIN {
+        for (f = 1; f <= 136; f++) printf "f%d ", f
+        for (d = 0; d < 300; d++) { print ""; for (f = 1; f <= 136; f++) printf "%d ", d * (f + 3) % 101 }
+        print ""
+    }' >rows.txt
+    g++ -std=c++17 -O1 -fsanitize=thread -I "$root/src" "$root/tests/install/swaps.cpp" \
+        "$build/src/librankwood-score.a" -lm -o swaps || failed=1
+    clean "scorers shared and swapped" ./swaps rows.txt newton mart
 fi
 train "a cache, missing values" y.rwb --rounds 3 --leaves 31 --absent missing -o missing
 train yetirank y.txt --rounds 3 --objective yetirank -o yetirank

@@ -1,20 +1,19 @@
 # %% [markdown]
 # # From a data frame to a served model
-# This page is the script `rank.py`, executed. It needs pandas, matplotlib, onnx and onnxruntime beside Rankwood.
+# This page is the script `rank.py`, executed. It needs pandas, matplotlib, onnx, onnxruntime
+# and fastapi in addition to Rankwood.
 
 # %%
 import json
 import pickle
 import tempfile
-import threading
-import urllib.request
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 from made_data import searches
 from onnx_scores import scores as onnx_scores
-from serve import server
+from serve import Query, Served
 
 import rankwood
 
@@ -142,17 +141,20 @@ print(f"onnxruntime's scores differ by at most {np.abs(by_onnx - expected).max()
 
 # %% [markdown]
 # ## Serving it
-# `serve.py` puts a model behind HTTP with the standard library alone; a feature that a request leaves out is missing.
+# `serve.py` serves a model over HTTP with FastAPI: `RANKWOOD_MODEL=model.txt uvicorn --factory serve:app`. This is its
+# answer to a request, without HTTP. `null` is a missing value.
 
 # %%
-with server(loaded, port=0) as service:
-    threading.Thread(target=service.serve_forever).start()
-    request = [
-        {"text_match": 8.5, "price": 20, "typical_price": 22, "age_days": 30, "in_stock": 1},
-        {"text_match": 8.5, "price": 20, "typical_price": 22, "age_days": 30, "in_stock": 1, "rating": 4.8},
-        {"text_match": 8.5, "price": 20, "typical_price": 22, "age_days": 30, "in_stock": 0, "rating": 4.8},
-    ]
-    url = f"http://localhost:{service.server_port}/"
-    with urllib.request.urlopen(url, json.dumps(request).encode()) as answer:
-        print(answer.read().decode())
-    service.shutdown()
+offer = {"text_match": 8.5, "price": 20, "typical_price": 22, "age_days": 30, "clicks": 2}
+request = {
+    "query": offer,  # features that all documents share
+    "documents": [
+        {"id": "no rating", "features": {"in_stock": 1, "rating": None}},
+        {"id": "good", "features": {"in_stock": 1, "rating": 4.8}},
+        {"id": "sold out", "features": {"in_stock": 0, "rating": 4.8}},
+    ],
+}
+with tempfile.TemporaryDirectory() as folder:
+    model.save(Path(folder) / "model.txt")
+    served = Served(str(Path(folder) / "model.txt"))
+print(json.dumps(served.rank(Query.model_validate(request))))

@@ -1,150 +1,231 @@
-// A server's heart over librankwood-score: threads score requests while models are swapped under
-// them.
+// Serves a model over HTTP: librankwood-score, cpp-httplib and nlohmann-json.
 //
-//   g++ -std=c++17 -O2 serve.cpp $(pkg-config --cflags --libs rankwood-score) -pthread -o serve
-//   ./serve DOCUMENTS MODEL [MODEL]...
+//   apt install g++ cmake make libcpp-httplib-dev nlohmann-json3-dev
+//   cmake -S examples/serve_cpp -B build-serve && cmake --build build-serve
+//   build-serve/serve MODEL PORT [HOST]
 //
-// DOCUMENTS: text, a document a line, values of features 0, 1, ... with blanks between them, "nan"
-// where one is missing; as many on each line. Prints each document's score by the first model; then
-// eight threads score all of them again and again, while the models take turns every 20
-// milliseconds, and every answer must be one model's, whole.
-#include <rankwood_score.h>
+// The requests and answers are those of examples/python/serve.py, which explains them:
+//
+//   curl -H 'Content-Type: application/json' -d @request.json http://localhost:8080/rank
+//
+// Invalid requests get status 422 and the reason. To deploy another model, rename it to MODEL, or
+// rename a symbolic link to it. The server looks at the file once per second, and prepares the new
+// model while requests use the old one. If the file cannot be served, the old model stays, and
+// GET /health reports why. SIGTERM ends the server after the requests in progress.
+#include "scorer.hpp"
 
-#include <atomic>
-#include <chrono>
+#include <httplib.h>
+#include <nlohmann/json.hpp>
+
+#include <sys/stat.h>
+
+#include <cfloat>
+#include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iostream>
+#include <exception>
+#include <limits>
 #include <memory>
-#include <sstream>
-#include <stdexcept>
-#include <string>
+#include <mutex>
+#include <numeric>
 #include <thread>
-#include <vector>
 
-// Dense documents, row by row.
-struct Documents {
-    std::vector<float> values;
-    std::uint32_t n_docs = 0, n_features = 0;
-};
+using json = nlohmann::json;
 
-// A model that is ready to score. It never changes, so all threads may share one.
-class Scorer
-{
-  public:
-    explicit Scorer(const char *path)
-    {
-        rw_ctx *ctx = nullptr;
-        rw_model *model = nullptr;
-        std::string error;
-        if (rw_ctx_new(&ctx) != RW_OK)
-            throw std::bad_alloc();
-        if (rw_model_read(ctx, path, &model) != RW_OK ||
-            rw_scorer_new(ctx, model, 0, &scorer_) != RW_OK)
-            error = rw_last_error(ctx);
-        rw_model_free(model); // the scorer needs neither afterwards
-        rw_ctx_free(ctx);
-        if (!error.empty())
-            throw std::runtime_error(error);
-    }
-    ~Scorer()
-    {
-        rw_scorer_free(scorer_);
-    }
-    Scorer(const Scorer &) = delete;
-    Scorer &operator=(const Scorer &) = delete;
+static constexpr std::size_t MOST_DOCS = 10'000, MOST_BYTES = 64 << 20;
+static constexpr std::size_t N_THREADS = 64; // an open connection occupies a thread
 
-    void score(const Documents &documents, std::vector<double> &scores) const
-    {
-        scores.resize(documents.n_docs);
-        // No context: the work stays on this thread, as a server wants it.
-        if (rw_scorer_rows(nullptr, scorer_, documents.values.data(), documents.n_docs,
-                           documents.n_features, 0, scores.data()) != RW_OK)
-            throw std::runtime_error("the documents cannot be scored");
-    }
-
-  private:
-    rw_scorer *scorer_ = nullptr;
-};
-
-static Documents read_documents(const char *path)
-{
-    Documents documents;
-    std::ifstream file(path);
-    for (std::string line; std::getline(file, line); documents.n_docs++) {
-        std::istringstream words(line);
-        std::uint32_t n = 0;
-        for (std::string word; words >> word; n++)
-            documents.values.push_back(std::strtof(word.c_str(), nullptr));
-        if (documents.n_docs > 0 && n != documents.n_features)
-            throw std::runtime_error(std::string(path) + ": lines of different lengths");
-        documents.n_features = n;
-    }
-    if (documents.n_docs == 0)
-        throw std::runtime_error(std::string("no documents in '") + path + "'");
-    return documents;
-}
-
-// What the threads take their model from. A request keeps the one that it began with, and the last
-// request that has it frees it. (With C++20: std::atomic<std::shared_ptr<const Scorer>>.)
+// The served model. A request keeps the one that it began with, and the last request that has it
+// frees it. (With C++20: std::atomic<std::shared_ptr<const Scorer>>.)
 static std::shared_ptr<const Scorer> current;
+static std::mutex error_lock;
+static std::string error; // why the file at the path is not served; empty if it is
 
-static void serve(const Documents &documents, const std::vector<std::vector<double>> &expected,
-                  const std::atomic<bool> &ends, std::atomic<long> &requests,
-                  std::atomic<long> &mistakes)
+// ---- requests ----
+
+// Returns a feature's value. Throws std::invalid_argument if it is not a number, boolean or null.
+static float value_of(const std::string &feature, const json &value)
 {
-    std::vector<double> scores;
-    while (!ends) {
-        const std::shared_ptr<const Scorer> scorer = std::atomic_load(&current);
-        scorer->score(documents, scores);
-        bool is_some_models = false;
-        for (const std::vector<double> &one : expected)
-            is_some_models = is_some_models || scores == one;
-        requests++;
-        mistakes += !is_some_models;
-    }
+    if (value.is_null())
+        return std::numeric_limits<float>::quiet_NaN();
+    if (value.is_boolean())
+        return value.get<bool>() ? 1.0F : 0.0F;
+    if (!value.is_number())
+        throw std::invalid_argument("feature '" + feature +
+                                    "': expected a number, true, false or null");
+    if (!(std::fabs(value.get<double>()) <= FLT_MAX))
+        throw std::invalid_argument("feature '" + feature + "' is infinite; expected a number");
+    return value.get<float>();
 }
 
-static int run(int n_models, char **models, const Documents &documents)
+// Returns a member of an object. Throws std::invalid_argument if it is missing or not an object or
+// array, as `is_array` says.
+static const json &member(const json &object, const char *name, bool is_array)
 {
-    std::vector<std::vector<double>> expected(n_models);
-    for (int i = 0; i < n_models; i++)
-        Scorer(models[i]).score(documents, expected[i]);
-    for (const double score : expected[0])
-        std::printf("%.17g\n", score);
+    const auto found = object.find(name);
+    if (found == object.end() || (is_array ? !found->is_array() : !found->is_object()))
+        throw std::invalid_argument(std::string("expected ") +
+                                    (is_array ? "an array" : "an object") + " as '" + name + "'");
+    return *found;
+}
 
-    std::atomic<bool> ends{false};
-    std::atomic<long> requests{0}, mistakes{0};
-    std::atomic_store(&current, std::make_shared<const Scorer>(models[0]));
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 8; i++)
-        threads.emplace_back([&] { serve(documents, expected, ends, requests, mistakes); });
-    int swaps = 0;
-    for (; swaps < 25; swaps++) {
-        // Read and made ready here, aside: requests never wait for it.
-        const auto next = std::make_shared<const Scorer>(models[(swaps + 1) % n_models]);
-        std::atomic_store(&current, next);
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+// Returns the answer to a request. Throws std::invalid_argument if the request is invalid.
+static json rank(const Scorer &scorer, const json &request)
+{
+    static const json nothing = json::object();
+    if (!request.is_object())
+        throw std::invalid_argument("expected an object with 'documents'");
+    const json &documents = member(request, "documents", true);
+    const json &query = request.contains("query") ? member(request, "query", false) : nothing;
+    const std::size_t n_docs = documents.size();
+    if (n_docs > MOST_DOCS)
+        throw std::invalid_argument("more than " + std::to_string(MOST_DOCS) + " documents");
+    for (const auto &[name, value] : query.items())
+        value_of(name, value);
+    std::vector<float> values;
+    values.reserve(n_docs * scorer.features().size());
+    for (const json &document : documents) {
+        if (!document.is_object() || !document.contains("id") || !document["id"].is_string())
+            throw std::invalid_argument("expected a text 'id' in each of 'documents'");
+        const json &features = member(document, "features", false);
+        for (const std::string &name : scorer.features()) {
+            auto found = features.find(name);
+            if (found == features.end() && (found = query.find(name)) == query.end())
+                throw std::invalid_argument("document '" + document["id"].get<std::string>() +
+                                            "' lacks feature '" + name +
+                                            "'; null is a missing value");
+            values.push_back(value_of(name, *found));
+        }
     }
-    ends = true;
-    for (std::thread &thread : threads)
-        thread.join();
-    std::fprintf(stderr, "%ld requests of %u documents by 8 threads, %d swaps, %ld mistakes\n",
-                 requests.load(), documents.n_docs, swaps, mistakes.load());
-    return mistakes == 0 && requests > 0 ? 0 : 1;
+    const std::vector<double> scores = scorer.score(values, n_docs);
+    std::vector<std::size_t> order(n_docs);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+    json ranked = json::array();
+    for (const std::size_t doc : order)
+        ranked.push_back({{"id", documents[doc]["id"]}, {"score", scores[doc]}});
+    return {{"model", scorer.name()}, {"documents", ranked}};
+}
+
+static void answer_rank(const httplib::Request &request, httplib::Response &response)
+{
+    const std::shared_ptr<const Scorer> scorer = std::atomic_load(&current);
+    json answer;
+    try {
+        answer = rank(*scorer, json::parse(request.body));
+    } catch (const json::exception &failure) {
+        response.status = 422;
+        answer = {{"detail", failure.what()}};
+    } catch (const std::invalid_argument &failure) {
+        response.status = 422;
+        answer = {{"detail", failure.what()}};
+    }
+    response.set_content(answer.dump(-1, ' ', true, json::error_handler_t::replace),
+                         "application/json");
+}
+
+static void answer_health(const httplib::Request &, httplib::Response &response)
+{
+    const std::shared_ptr<const Scorer> scorer = std::atomic_load(&current);
+    const std::lock_guard<std::mutex> guard(error_lock);
+    const json why = error.empty() ? json(nullptr) : json(error);
+    response.set_content(json{{"status", "ok"},
+                              {"model", scorer->name()},
+                              {"features", scorer->features()},
+                              {"error", why}}
+                             .dump(-1, ' ', true, json::error_handler_t::replace),
+                         "application/json");
+}
+
+// ---- models ----
+
+// Returns a text that changes when another file is at the path; empty if there is none.
+static std::string version_of(const char *path)
+{
+    struct stat found;
+    std::error_code none;
+    if (stat(path, &found) != 0)
+        return "";
+    return std::filesystem::canonical(path, none).string() + ' ' + std::to_string(found.st_ino) +
+           ' ' + std::to_string(found.st_size) + ' ' + std::to_string(found.st_mtim.tv_sec) + ' ' +
+           std::to_string(found.st_mtim.tv_nsec);
+}
+
+// Serves the model at the path if it has changed since `seen`.
+static void follow(const char *path, std::string &seen)
+{
+    const std::string now = version_of(path);
+    if (now == seen)
+        return;
+    seen = now;
+    std::string why;
+    try {
+        std::atomic_store(&current, std::make_shared<const Scorer>(path));
+        std::fprintf(stderr, "serve: serving %s\n", std::atomic_load(&current)->name().c_str());
+    } catch (const std::exception &failure) {
+        why = failure.what();
+        std::fprintf(stderr, "serve: still serving %s: %s\n",
+                     std::atomic_load(&current)->name().c_str(), why.c_str());
+    }
+    const std::lock_guard<std::mutex> guard(error_lock);
+    error = why;
+}
+
+static int run(const char *path, int port, const char *host)
+{
+    sigset_t ends;
+    const timespec second = {1, 0};
+    std::string seen = version_of(path);
+    current = std::make_shared<const Scorer>(path);
+    // All threads inherit the mask, so that only sigtimedwait takes these signals.
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+
+    httplib::Server server;
+    server.new_task_queue = [] { return new httplib::ThreadPool(N_THREADS); };
+    server.set_payload_max_length(MOST_BYTES);
+    server.set_tcp_nodelay(true);
+    // cpp-httplib's default would let a second server take the same port.
+    server.set_socket_options([](auto socket) {
+        const int yes = 1;
+        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    });
+    server.Post("/rank", answer_rank);
+    server.Get("/health", answer_health);
+    if (port == 0)
+        port = server.bind_to_any_port(host);
+    else if (!server.bind_to_port(host, port))
+        port = -1;
+    if (port < 0)
+        throw std::runtime_error(std::string("cannot listen at ") + host);
+    std::fprintf(stderr, "serve: serving %s at http://%s:%d\n", current->name().c_str(), host,
+                 port);
+    std::thread follower([&] {
+        while (sigtimedwait(&ends, nullptr, &second) < 0)
+            follow(path, seen);
+        server.stop();
+    });
+    server.listen_after_bind();
+    follower.join();
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 3) {
-        std::cerr << "usage: serve DOCUMENTS MODEL [MODEL]...\n";
+    char *end = nullptr;
+    const long port = argc > 2 ? std::strtol(argv[2], &end, 10) : -1;
+    if (argc < 3 || argc > 4 || *end || port < 0 || port > 65535) {
+        std::fputs("usage: serve MODEL PORT [HOST]\n", stderr);
         return 2;
     }
     try {
-        return run(argc - 2, argv + 2, read_documents(argv[1]));
+        return run(argv[1], static_cast<int>(port), argc > 3 ? argv[3] : "localhost");
     } catch (const std::exception &failure) {
-        std::cerr << "serve: " << failure.what() << '\n';
+        std::fprintf(stderr, "serve: %s\n", failure.what());
         return 1;
     }
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Tests librankwood-score as a new user gets it, installed into an empty folder. It needs libc and libm only, is small,
-# and exports exactly the functions of its header. examples/serve_cpp, built by CMake and by one line with pkg-config,
-# must print the same doubles as `rankwood predict`.
+# and exports exactly the functions of its header. swaps.cpp, built by one line with pkg-config and with the static
+# library, must print the same doubles as `rankwood predict`. CMake builds examples/serve_cpp, and the server must answer
+# requests with the same doubles; tests/python/test_examples.py sends it more.
 #
 #   sh score.sh SOURCE BUILD
 set -u
@@ -45,29 +46,27 @@ tr '\n' ' ' <"$header" | grep -o 'RW_API [^;]*;' | grep -v '__attribute__' |
 [ -s declared ] || fail "no RW_API function found in rankwood_score.h"
 diff declared exported >difference || fail "declared (<) and exported (>) differ: $(cat difference)"
 
-# The example: CMake finds the library by pkg-config, as a user's project does.
 if ! command -v g++ >/dev/null 2>&1; then
-    echo "score: no g++ here: the example is not tried"
+    echo "score: no g++ here: C++ is not tried"
     exit 77
 fi
 program=$(find "$root" -name rankwood -type f)
 libdir=$(dirname "$shared")
 export PKG_CONFIG_PATH="$(dirname "$pc")" PKG_CONFIG_SYSROOT_DIR="$root" LD_LIBRARY_PATH="$libdir"
+seq 1 46 | sed 's/.*/& f&/' >names.txt
 for seed in 1 2; do
     "$program" synth --shape letor --queries 60 --seed "$seed" -o "$seed.txt" &&
-        "$program" train "$seed.txt" --rounds 40 --min-docs 3 --leaves 31 --quiet -o "model$seed.txt" ||
+        "$program" train "$seed.txt" --names names.txt --rounds 40 --min-docs 3 --leaves 31 --quiet -o "model$seed.txt" ||
         fail "there is no model"
 done
 # The first documents as dense rows: "LABEL qid:ID FEATURE:VALUE... # comment".
 head -n 333 1.txt >some.txt
-awk '{ for (i = 3; i <= NF && $i !~ /^#/; i++) { split($i, part, ":"); if (part[1] > most) most = part[1] } }
-    END { print most }' some.txt >most
-awk -v most="$(cat most)" '{
-    for (f = 0; f <= most; f++) value[f] = 0
+awk 'NR == 1 { for (f = 1; f <= 46; f++) printf "f%d ", f; print "" }
+{
+    for (f = 1; f <= 46; f++) value[f] = 0
     for (i = 3; i <= NF && $i !~ /^#/; i++) { split($i, part, ":"); value[part[1]] = part[2] }
-    line = value[0]
-    for (f = 1; f <= most; f++) line = line " " value[f]
-    print line
+    for (f = 1; f <= 46; f++) printf "%s ", value[f]
+    print ""
 }' some.txt >rows.txt
 "$program" predict model1.txt some.txt -o predicted.txt || fail "predict fails"
 
@@ -76,27 +75,59 @@ try() { # name: a program of that path; its scores are those of `rankwood predic
     [ "$(wc -l <"$1.out")" = 333 ] || fail "$1: $(wc -l <"$1.out") scores; expected 333"
     paste predicted.txt "$1.out" | awk '$1 + 0 != $2 + 0 { exit 1 }' || fail "$1: other scores than 'rankwood predict' has"
     grep -q '25 swaps, 0 mistakes' "$1.err" || fail "$1: $(cat "$1.err")"
-    "./$2" rows.txt rows.txt 2>&1 | grep -q "serve: 'rows.txt' .*; expected a Rankwood model" ||
+    "./$2" rows.txt rows.txt 2>&1 | grep -q "swaps: rows.txt:1:1: expected 'rankwood model" ||
         fail "$1: a file that is no model is not refused"
 }
 warnings="-Wall -Wextra -Wpedantic -Wshadow -Werror"
-example=$source/examples/serve_cpp
-g++ -std=c++17 $warnings -O2 "$example/serve.cpp" $(pkg-config --cflags --libs rankwood-score) -pthread -o by_line ||
+swaps=$source/tests/install/swaps.cpp
+g++ -std=c++17 $warnings -O2 "$swaps" $(pkg-config --cflags --libs rankwood-score) -pthread -o by_line ||
     fail "one line: does not build"
 ldd by_line | grep -q librankwood-score || fail "one line: not linked with the library"
 try "one line" by_line
-g++ -std=c++17 $warnings -O2 "$example/serve.cpp" $(pkg-config --cflags rankwood-score) \
+g++ -std=c++17 $warnings -O2 "$swaps" $(pkg-config --cflags rankwood-score) \
     $(pkg-config --static --libs rankwood-score | sed 's/-lrankwood-score/-l:librankwood-score.a/') -pthread -o by_archive ||
     fail "static: does not build"
 ldd by_archive | grep -q librankwood && fail "static: needs the shared library"
 try static by_archive
 tried="one line, static"
-if command -v cmake >/dev/null 2>&1; then
-    cmake -S "$example" -B cmake -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS="$warnings" >cmake.log 2>&1 &&
-        cmake --build cmake >>cmake.log 2>&1 || fail "CMake: $(cat cmake.log)"
-    try CMake cmake/serve
-    tried="$tried, CMake"
+
+# The server, as a user builds it.
+example=$source/examples/serve_cpp
+for needed in cmake curl; do
+    command -v "$needed" >/dev/null 2>&1 || without="${without:-} $needed"
+done
+unset PKG_CONFIG_SYSROOT_DIR # of the installed Rankwood only
+for package in cpp-httplib nlohmann_json; do
+    pkg-config --exists "$package" || without="${without:-} $package"
+done
+if [ -n "${without:-}" ]; then
+    echo "score: the server is not tried without$without"
 else
-    echo "score: no cmake here: the example is not built by it"
+    prefix=$(pkg-config --variable=prefix rankwood-score)
+    PKG_CONFIG_PATH=$root/pc && mkdir pc && sed "s,^prefix=.*,prefix=$root$prefix," "$pc" >pc/rankwood-score.pc
+    cmake -S "$example" -B cmake -DCMAKE_CXX_FLAGS="$warnings" >cmake.log 2>&1 &&
+        cmake --build cmake >>cmake.log 2>&1 || fail "CMake: $(cat cmake.log)"
+    cmake/serve rows.txt 0 2>&1 | grep -q "serve: rows.txt:1:1: expected 'rankwood model" ||
+        fail "server: a file that is no model is not refused"
+    cmake/serve model1.txt 0 2>server.err &
+    server=$!
+    for _ in $(seq 1 100); do
+        url=$(sed -n 's/.* at \(http.*\)/\1/p' server.err 2>/dev/null)
+        [ -z "$url" ] || break
+        sleep 0.1
+    done
+    awk 'NR == 1 { n = split($0, name, " "); printf "{\"documents\":[" ; next }
+    {
+        printf "%s{\"id\":\"%d\",\"features\":{", (NR > 2 ? "," : ""), NR - 1
+        for (i = 1; i <= n; i++) printf "%s\"%s\":%s", (i > 1 ? "," : ""), name[i], $i
+        printf "}}"
+    }
+    END { print "]}" }' rows.txt >request.json
+    curl -s -H 'Content-Type: application/json' -d @request.json "$url/rank" >answer.json || fail "server: $(cat server.err)"
+    kill "$server" && wait "$server" || fail "server: exit $? after SIGTERM"
+    tr '{' '\n' <answer.json | sed -n 's/.*"id":"\([0-9]*\)","score":\([-+.e0-9]*\).*/\1 \2/p' | sort -n | cut -d' ' -f2 >answered
+    paste predicted.txt answered | awk '$1 + 0 != $2 + 0 { exit 1 } END { exit NR != 333 }' ||
+        fail "server: other scores than 'rankwood predict' has: $(head -c 300 answer.json)"
+    tried="$tried; examples/serve_cpp by CMake"
 fi
-echo "score: $(wc -l <exported) functions exported; examples/serve_cpp: $tried"
+echo "score: $(wc -l <exported) functions exported; $tried"

@@ -14,7 +14,7 @@ cd "$root" || exit 2
 # No torch, pyspark or ray: they are gigabytes, and take minutes. Their tests skip, and the logic is tested by threads.
 tools="ruff mypy pytest pandas scipy scikit-learn skops matplotlib pyarrow polars mpi4py dask[array,dataframe] distributed pyzmq"
 # LightGBM and XGBoost are compared with, too; catboost and shap are large, and tests/peers has them.
-for_examples="lightgbm xgboost-cpu optuna mlflow-skinny onnx onnxruntime jupytext nbclient ipykernel"
+for_examples="lightgbm xgboost-cpu optuna mlflow-skinny onnx onnxruntime jupytext nbclient ipykernel fastapi uvicorn"
 
 if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
     echo "skip python: needs Python 3.11 or later"
