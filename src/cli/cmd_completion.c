@@ -105,61 +105,30 @@ void rw_complete(int n, char **word)
 
 /* ---- scripts ---- */
 
-static const char bash[] = "_rankwood() {\n"
-                           "    local IFS=$'\\n'\n"
-                           "    COMPREPLY=($(\"$1\" --complete \"${COMP_WORDS[@]:1:COMP_CWORD}\" "
-                           "2>/dev/null | cut -f 1))\n"
-                           "}\n"
-                           "complete -o default -F _rankwood rankwood\n";
-static const char zsh[] =
-    "#compdef rankwood\n"
-    "_rankwood() {\n"
-    "    local -a found\n"
-    "    found=(${(f)\"$($words[1] --complete \"${(@)words[2,CURRENT]}\" 2>/dev/null)\"})\n"
-    "    found=(${found//:/\\\\:})\n"
-    "    found=(${found/$'\\t'/:})\n"
-    "    if (( $#found )); then _describe rankwood found; else _files; fi\n"
-    "}\n"
-    "if [ \"$funcstack[1]\" = _rankwood ]; then _rankwood; else compdef _rankwood rankwood; fi\n";
-static const char fish[] = "function __rankwood\n"
-                           "    set -l words (commandline -opc) (commandline -ct)\n"
-                           "    set -l found ($words[1] --complete $words[2..] 2>/dev/null)\n"
-                           "    if set -q found[1]\n"
-                           "        string join \\n -- $found\n"
-                           "    else\n"
-                           "        __fish_complete_path (commandline -ct)\n"
-                           "    end\n"
-                           "end\n"
-                           "complete -c rankwood -f -a '(__rankwood)'\n";
+/* The files of the folder completion. */
+extern const char rw_completion_bash[], rw_completion_zsh[], rw_completion_fish[];
 
 static int run(struct rw_cli *cli)
 {
     const char *shell = strchr(cli->command->name, ' ') + 1;
-    fputs(*shell == 'b' ? bash : *shell == 'z' ? zsh : fish, stdout);
+    fputs(*shell == 'b'   ? rw_completion_bash
+          : *shell == 'z' ? rw_completion_zsh
+                          : rw_completion_fish,
+          stdout);
     return 0;
 }
 
-static const struct rw_command of_bash = {
-    .name = "completion bash",
-    .brief = "print the script for bash",
-    .about = "Prints a script that completes commands, options and values in bash. "
-             "'source <(rankwood completion bash)' in ~/.bashrc loads it.",
-    .run = run,
-};
-static const struct rw_command of_zsh = {
-    .name = "completion zsh",
-    .brief = "print the script for zsh",
-    .about = "Prints a script that completes commands, options and values in zsh. "
-             "'source <(rankwood completion zsh)' in ~/.zshrc, after 'compinit', loads it.",
-    .run = run,
-};
-static const struct rw_command of_fish = {
-    .name = "completion fish",
-    .brief = "print the script for fish",
-    .about = "Prints a script that completes commands, options and values in fish. "
-             "'rankwood completion fish | source' in ~/.config/fish/config.fish loads it.",
-    .run = run,
-};
+#define SHELL(shell, how)                                                                 \
+    static const struct rw_command of_##shell = {                                         \
+        .name = "completion " #shell,                                                     \
+        .brief = "print the script for " #shell,                                          \
+        .about = "Prints a script that completes commands, options and values in " #shell \
+                 ". '" how " loads it.",                                                  \
+        .run = run,                                                                       \
+    };
+SHELL(bash, "source <(rankwood completion bash)' in ~/.bashrc")
+SHELL(zsh, "source <(rankwood completion zsh)' in ~/.zshrc, after 'compinit',")
+SHELL(fish, "rankwood completion fish | source' in ~/.config/fish/config.fish")
 
 static const struct rw_command *const parts[] = {&of_bash, &of_zsh, &of_fish, NULL};
 
