@@ -27,6 +27,7 @@ from rankwood._core import (
     path_chars,
     text,
 )
+from rankwood._training import write_propensities
 
 _COLUMNS = ("session", "query", "document", "position", "click")
 
@@ -96,8 +97,7 @@ class Judged:
         limited = np.clip(self.positions["propensity"], 2.0**-10, 2.0**10)
         if (limited != self.positions["propensity"]).any():
             warnings.warn("propensities beyond 1/1024 to 1024 are written as these limits", stacklevel=2)
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(f"{k} {float(p)!r}\n" for k, p in zip(self.positions["position"], limited, strict=True))
+        write_propensities(path, self.positions["position"], limited)
 
 
 def _cells(table: Any, name: str) -> list[Any]:

@@ -158,9 +158,13 @@ class PositionBias:
         >>> model.position_bias.save("p.txt")
         >>> again = rankwood.train({"rounds": 5, "debias": "ipw", "propensities": "p.txt"}, clicks)
         """
-        with open(path, "w", encoding="utf-8") as file:
-            for one, value in zip(self.position, self.propensity, strict=True):
-                file.write(f"{one} {float(value)!r}\n")
+        write_propensities(path, self.position, self.propensity)
+
+
+def write_propensities(path: str | os.PathLike[str], positions: Any, propensities: Any) -> None:
+    """Write a file for the parameter ``propensities``."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(f"{one} {float(value)!r}\n" for one, value in zip(positions, propensities, strict=True))
 
 
 # ---- progress ----

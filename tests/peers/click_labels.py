@@ -26,7 +26,7 @@ import tempfile
 
 import clicks
 import numpy as np
-from common import ROOT, Library, add_program_arguments, run
+from common import Library, run
 
 FITS = {"position": "pbm", "cascade": "dbn"}
 WAYS = ("true labels", "rate", "ctr", "pbm", "dbn")
@@ -124,24 +124,12 @@ def print_table(figures):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    add_program_arguments(parser)
-    parser.add_argument("--data", default=os.environ.get(
-        "RANKWOOD_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data")))
+    clicks.add_arguments(parser)
     parser.add_argument("--sets", default="mq2008")
-    parser.add_argument("--users", default="position,cascade")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=5, help="so many times, with other rankers and users [5]")
-    parser.add_argument("--sessions", type=int, default=40, help="of a query [40]")
-    parser.add_argument("--shown", type=int, default=10, help="documents of a session [10]")
-    parser.add_argument("--eta", type=float, default=1.0, help="steepness of position bias [1]")
-    parser.add_argument("--noise", type=float, default=0.1, help="clicks on the irrelevant [0.1]")
-    parser.add_argument("--weak", type=float, default=0.02, help="share of the queries for the ranker [0.02]")
     parser.add_argument("--jitter", type=float, default=0.5,
                         help="noise of a session's order, in deviations of the query's scores [0.5]")
-    parser.add_argument("--train-queries", type=int, default=400, help="of made sets [400]")
-    parser.add_argument("--test-queries", type=int, default=1000, help="of made sets [1000]")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--bars", action="store_true", help="exit with 1 if a bar is missed")
     args = parser.parse_args()
     library, figures = Library(args.library, args.threads), {}
     with tempfile.TemporaryDirectory() as folder:

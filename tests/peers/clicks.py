@@ -317,18 +317,12 @@ def print_table(figures):
     return missed
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def add_arguments(parser):
+    """Options of simulated users, and of the programs."""
     add_program_arguments(parser)
     parser.add_argument("--data", default=os.environ.get(
         "RANKWOOD_DATA", os.path.join(os.path.dirname(ROOT), "shared", "data")))
-    parser.add_argument("--sets", default="mq2008,ohsumed,synth-yahoo")
     parser.add_argument("--users", default="position,cascade")
-    parser.add_argument("--folds", type=int, help="only so many of each set")
-    parser.add_argument("--seeds", type=int, default=1, help="so many times, with other users and trainings [1]")
-    parser.add_argument("--ways", default="", type=lambda text: [f"clicks, {way}" for way in text.split(",") if way],
-                        metavar="LIST", help="besides true labels and clicks, of additive,ipw,ipw as additive found,"
-                        "ipw as it is [all]")
     parser.add_argument("--sessions", type=int, default=40, help="of a query [40]")
     parser.add_argument("--shown", type=int, default=10, help="documents of a session [10]")
     parser.add_argument("--eta", type=float, default=1.0, help="steepness of position bias [1]")
@@ -338,8 +332,19 @@ def main():
     parser.add_argument("--train-queries", type=int, default=400, help="of made sets [400]")
     parser.add_argument("--test-queries", type=int, default=1000, help="of made sets [1000]")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--only", action="store_true", help="Rankwood alone")
     parser.add_argument("--bars", action="store_true", help="exit with 1 if a bar is missed")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    add_arguments(parser)
+    parser.add_argument("--sets", default="mq2008,ohsumed,synth-yahoo")
+    parser.add_argument("--folds", type=int, help="only so many of each set")
+    parser.add_argument("--seeds", type=int, default=1, help="so many times, with other users and trainings [1]")
+    parser.add_argument("--ways", default="", type=lambda text: [f"clicks, {way}" for way in text.split(",") if way],
+                        metavar="LIST", help="besides true labels and clicks, of additive,ipw,ipw as additive found,"
+                        "ipw as it is [all]")
+    parser.add_argument("--only", action="store_true", help="Rankwood alone")
     args = parser.parse_args()
     library, figures = Library(args.library, args.threads), {}
     with tempfile.TemporaryDirectory() as folder:
