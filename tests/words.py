@@ -10,6 +10,7 @@ Parts:
   repo        CONTRIBUTING.md, CHANGELOG.md and the README of every other folder
   help        the help of every command (needs --program)
   messages    strings of src that have three words or more: messages, hints, help
+  notes       notes of the table of other programs' names
   python      docstrings, comments and messages of the Python package
   header      comments of the public headers
   comments    other comments of src
@@ -36,7 +37,7 @@ import tokenize
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ALLOWED = 'tests/words_allowed.txt'
 MOST_ALLOWED = 40
-PARTS = ('readme', 'docs', 'repo', 'help', 'messages', 'python', 'header', 'comments', 'tests')
+PARTS = ('readme', 'docs', 'repo', 'help', 'messages', 'notes', 'python', 'header', 'comments', 'tests')
 # Words a sentence may have; nothing for parts that are not prose.
 LONGEST = {'readme': 25, 'docs': 35, 'repo': 35, 'help': 30, 'python': 35, 'header': 35, 'comments': 40, 'tests': 40}
 # Commits after this one have subjects of the form `area: imperative summary`.
@@ -177,6 +178,13 @@ def of_c(text, strings):
         yield begin, ''.join(parts) if strings else ' '.join(parts), not strings
 
 
+def of_notes(text):
+    """The fourth column of a table."""
+    for number, line in enumerate(text.split('\n'), 1):
+        if not line.startswith('#') and line.count('\t') > 2:
+            yield number, line.split('\t')[3], False
+
+
 def of_python(text):
     at = None
     try:
@@ -292,6 +300,7 @@ def pieces(part, program):
         'messages': (listed('src/', *code), lambda text: of_c(text, True)),
         'python': (listed('python/', '.py'), of_python),
         'header': (['src/rankwood.h', 'src/rankwood_score.h'], lambda text: of_c(text, False)),
+        'notes': (listed('src/', '.tsv'), of_notes),
         'comments': (listed('src/', *code), lambda text: of_c(text, False)),
         'tests': (listed('tests/', '.py', '.sh', '.cpp', 'meson.build', *code), None),
     }[part]
