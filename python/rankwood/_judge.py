@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
@@ -135,6 +136,13 @@ def _write_table(table: Any, columns: Sequence[str], path: str) -> None:
         writer.writerows([_cell(value) for value in row] for row in zip(*cells, strict=True))
 
 
+def _in_rows(message: str, path: str, name: str) -> str:
+    """Replaces the lines of a file that was written for a table by the table's rows, from 1."""
+    file = re.escape(path)
+    message = re.sub(rf"line (\d+) of '{file}'", lambda line: f"row {int(line[1]) - 1} of {name}", message)
+    return re.sub(rf"{file}:(\d+):\d+", lambda line: f"{name}, row {int(line[1]) - 1}", message)
+
+
 def _read_parquet(path: Any, columns: Sequence[str]) -> Any:
     try:
         from pyarrow import parquet
@@ -217,17 +225,24 @@ def judge(
     if not isinstance(given, (list, tuple)) or not given:
         raise DataTypeError(f"log is a {type(log).__name__}; expected paths or a table")
     with tempfile.TemporaryDirectory(prefix="rankwood-") as folder:
-        paths = []
+        paths, written = [], {}
         for i, one in enumerate(given):
             is_parquet = not is_table and os.fsdecode(one).endswith(".parquet")
             if is_table or is_parquet:
                 paths.append(os.path.join(folder, f"log{i}.csv"))
+                written[paths[-1]] = "the log" if is_table else f"'{os.fsdecode(one)}'"
                 _write_table(_read_parquet(one, columns) if is_parquet else one, columns, paths[-1])
             else:
                 paths.append(one)
         names, _names = c_strings([path_chars(path) for path in paths])
         out = ffi.new("struct rw_judged **")
-        c = made(lib.rw_judge_new(context(), how, names, len(paths), out), out, lib.rw_free)
+        try:
+            c = made(lib.rw_judge_new(context(), how, names, len(paths), out), out, lib.rw_free)
+        except DataError as failure:
+            message = str(failure)
+            for path, name in written.items():
+                message = _in_rows(message, path, name)
+            raise DataError(message) from None
     return _judged(c)
 
 

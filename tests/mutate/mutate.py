@@ -59,7 +59,7 @@ FOLDERS = {
     "dataset": "dataset table table_chunks categories letor csv reader arrow labels side_files parts_codes synth_write "
     "booster check_data_set pairs_file workers valid_codes",
     "evaluate": "evaluate audit cv calibrate calibration compare significance permutation prune feature_selection "
-    "run_scores",
+    "run_scores judge",
     "io": "letor letor_fast letor_codes csv arrow cache cache_codes cache_labels cache_categories reader reader_scores "
     "input model_text model_threads model_golden model_versions checkpoint_text checkpoint side_files pairs_file "
     "qrels members shards parts_codes other_formats refused out_file feature_set check_data_set categories",
@@ -79,7 +79,7 @@ ENGINES = "check check_plain check_avx2 check_category check_big thread_check"
 CHECKS = {
     "binning": ENGINES,
     "comm": "check_comm comm_mpi thread_check check_big",
-    "evaluate": "runs_oracle",
+    "evaluate": "runs_oracle replay_clicks",
     "io": "check_comm replay_letor replay_csv replay_cache replay_model replay_checkpoint replay_pairs replay_qrels",
     "metric": "check runs_oracle",
     "model": "check_predict thread_check",

@@ -66,9 +66,9 @@ def test_as_the_program(log, tmp_path):
 
 def test_bad(log):
     for name, value, message in [
-        ("position", 0, "position"),
-        ("click", 2, "0 or 1"),
-        ("document", log["document"][0], "twice"),
+        ("position", 0, "^the log, row 2: .*position"),
+        ("click", 2, "^the log, row 2: .*0 or 1"),
+        ("document", log["document"][0], "^the log, row 2: .*twice; it is already in row 1 of the log$"),
         ("query", "q9", "two queries"),
         ("query", None, "empty"),
     ]:
