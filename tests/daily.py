@@ -11,8 +11,8 @@ The bad days: few clicks, an empty log, a new feature, a run that is killed, and
 and one 0. The line of a bad day must have its reason, and a good day must be deployed or refused by the comparison. The
 served file must score exactly like the verified model. NDCG@10 by true labels may fall by at most LOSS in a deployment.
 
-Then a small day is killed with SIGKILL before each of its commands and repeated, and so is its rollback. A model
-without quality, a server that stores half a file, and wrong input must be refused."""
+Then a small day is killed with SIGKILL before each of its commands and repeated, and so are its rollback and the
+server's commands. A model without quality, a server that stores half a file, and wrong input must be refused."""
 
 from __future__ import annotations
 
@@ -130,17 +130,22 @@ class Job:
         shutil.copytree(self.folder, folder, symlinks=True)
         return Job(self.program, folder, self.script, self.world)
 
-    def call(self, command: str, day: str, killed_at: int = 0, **settings: str) -> tuple[int, str]:
-        """Exit code, and the line without the day."""
+    def call(self, command: str, day: str, killed_at: int = 0, inside: str = "", **settings: str) -> tuple[int, str]:
+        """Exit code, and the line without the day. `inside`: kills a command of server.sh."""
         environment = {**os.environ, **SETTINGS, "LOGS": str(self.logs), "STORE": str(self.folder / "store"),
                        "SERVED": str(self.folder / "served"), "SERVER": f"sh {DAILY / 'server.sh'}",
                        "RANKWOOD": self.program, **settings}
         shell = ["sh"]
         if killed_at:
-            trap = self.folder / "trap.sh"
+            trap, server = self.folder / "trap.sh", self.folder / "server.sh"
             trap.write_text(TRAP)
-            environment.update(BASH_ENV=str(trap), KILLED_AT=str(killed_at))
-            shell = ["bash", "-T"]
+            if inside:
+                server.write_text(f'[ "$1" != {inside} ] || export BASH_ENV={trap} KILLED_AT={killed_at}\n'
+                                  f'exec bash -T {DAILY / "server.sh"} "$@"\n')
+                environment["SERVER"] = f"sh {server}"
+            else:
+                environment.update(BASH_ENV=str(trap), KILLED_AT=str(killed_at))
+                shell = ["bash", "-T"]
         done = subprocess.run([*shell, str(self.script), command, day], env=environment, capture_output=True, text=True,
                               start_new_session=True, check=False)
         self.errors = done.stderr
@@ -218,7 +223,7 @@ def thirty_days(job: Job) -> None:
     print(f"{deployed} of {29 - len(BAD)} good days deployed; NDCG@10 by true labels {first:.4f} to {last:.4f}")
 
 
-def killed(job: Job, command: str, day: str, others: set[str], every: int) -> int:
+def killed(job: Job, command: str, day: str, other: str, every: int = 1, inside: str = "") -> int:
     """Kills copies of the job at each command, or some, and repeats them. Returns the number of kills."""
     whole = job.copy(job.folder.parent / "whole")
     code, said = whole.call(command, day)
@@ -226,10 +231,10 @@ def killed(job: Job, command: str, day: str, others: set[str], every: int) -> in
 
     def at(number: int) -> bool:
         copy = job.copy(job.folder.parent / f"{command}-{number}")
-        code, _ = copy.call(command, day, killed_at=number)
+        code, _ = copy.call(command, day, killed_at=number, inside=inside)
         ended = code != -signal.SIGKILL
-        where = f"{command} {day}, killed at command {number}"
-        expect(copy.current() in others | {whole.current()}, f"{where}: {copy.current()} is in service")
+        where = f"{command} {day}, killed at command {number} {inside}"
+        expect(copy.current() in (other, whole.current()), f"{where}: {copy.current()} is in service")
         expect(copy.served.read_bytes() == copy.exported(), f"{where}: the served file is not that of the model")
         code, again = copy.call(command, day)
         expect(code == 0 and again in (said, f"{said} (started again after an interruption)"), f"{where}: '{again}'")
@@ -239,8 +244,8 @@ def killed(job: Job, command: str, day: str, others: set[str], every: int) -> in
         return ended
 
     with ThreadPoolExecutor(2) as pool:
-        for kills in range(0, 10000, 20):
-            ended = list(pool.map(at, range(1 + kills * every, 1 + (kills + 20) * every, every)))
+        for kills in range(0, 10000, 4):
+            ended = list(pool.map(at, range(1 + kills * every, 1 + (kills + 4) * every, every)))
             if any(ended):
                 break
     shutil.rmtree(whole.folder)
@@ -255,9 +260,11 @@ def few_queries(job: Job, every: int) -> None:
     job.expect(0, "deployed", "start", "day-0")
     job.expect(0, "kept: the new model is identical to the one in service", "run", "day-1")
     first = job.served.read_bytes()
-    kills = killed(job, "run", "day-2", {"day-0"}, every)
+    kills = killed(job, "run", "day-2", "day-0", every)
+    for inside in "upload", "switch":
+        kills += killed(job, "run", "day-2", "day-0", inside=inside)
     job.expect(0, DEPLOYED, "run", "day-2")
-    kills += killed(job, "rollback", "day-2", {"day-2"}, every)
+    kills += killed(job, "rollback", "day-2", "day-2", every)
     print(f"{kills} kills")
 
     # A model without quality, servers that store half a file, fail or are missing, two runs at the same time

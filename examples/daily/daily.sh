@@ -107,7 +107,7 @@ rm -rf "$work" "$store/good/$day" && mkdir "$work" || exit 3
 # The log, its features, and labels from the clicks of the last good days
 clicks=$logs/$day/clicks.tsv features=$logs/$day/features.tsv
 for file in "$clicks" "$features"; do
-    [ -e "$file" ] || finish 3 "failed: no file '$file'"
+    [ -f "$file" ] || finish 3 "failed: no file '$file'"
     [ -s "$file" ] || refuse "'$file' is empty"
 done
 if [ "$command" = run ] && [ "$(names "$features")" != "$(names "$old/train.tsv")" ]; then
