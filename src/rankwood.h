@@ -1943,9 +1943,11 @@ struct rw_exchange {
     /* For export. 1: drops, with a warning, anything that the format cannot represent. 0: returns
      * an error. */
     int lossy;
-    /* For formats with by_set, else NULL. `featureset` is a file with the plugin's answer to GET
-     * _ltr/_featureset/NAME. For elasticsearch-ml it has the features and their queries,
-     * {"feature_extractors": [...]}. `name` is the name of the model there. Named features are
+    /* For formats with by_set and for solr, else NULL. `featureset` is a file with the plugin's
+     * answer to GET _ltr/_featureset/NAME. For elasticsearch-ml it has the features and their
+     * queries, {"feature_extractors": [...]}. For solr it has the answer to GET
+     * schema/feature-store/NAME, or the array of features, and NULL writes the model's names.
+     * `name` is the name of the model there; for solr, NULL means "rankwood". Named features are
      * found in the set by name. Otherwise feature_base is the first feature of the set, and -1
      * means 1. RW_ERR_FORMAT: not a feature set. RW_ERR_UNSUPPORTED: it lacks a feature that the
      * trees use (the message names it). */
@@ -1958,7 +1960,7 @@ struct rw_exchange {
  * `featureset` is NULL, feature names are not looked up in a feature set.
  *
  * RW_ERR_ARGUMENT: unknown format or invalid feature_base. Without `params`, also if `featureset`
- * or `name` is set for a format without by_set, or missing for a format with it.
+ * or `name` is set for a format that does not use it, or missing for a format with by_set.
  * RW_ERR_UNSUPPORTED: the format cannot represent a bin boundary, the direction of missing values,
  * a name or a tree of `init`. Two problems are not predicted. Trees may be too deep for readers of
  * the format, and a threshold may separate missing values from all others. */
@@ -1968,8 +1970,8 @@ RW_API int rw_exchange_check(struct rw_ctx *ctx, const struct rw_exchange *how,
 /* Writes a model for another program. In that program, every document reaches the same leaf of
  * every tree, unless `lossy` drops a part of the model. The file is written as a whole or not at
  * all. A calibration is dropped with a warning. RW_ERR_ARGUMENT: unknown format, invalid
- * feature_base, or `featureset` and `name` are set for a format without by_set or missing for a
- * format with it. RW_ERR_UNSUPPORTED: the format cannot represent the model; the message names the
+ * feature_base, or `featureset` and `name` are set for a format that does not use them or missing
+ * for a format with by_set. RW_ERR_UNSUPPORTED: the format cannot represent the model; the message names the
  * tree, the node and the reason. Most formats lack categorical splits, and some lack
  * vocabularies. */
 RW_API int rw_model_export(struct rw_ctx *ctx, const struct rw_model *model,

@@ -377,10 +377,12 @@ class Model(Scorer):
         featureset : str or path or None, default None
             For ``"opensearch"`` and ``"elasticsearch"`` (required): file with the plugin's answer to GET
             _ltr/_featureset/NAME. For ``"elasticsearch-ml"`` (required): file with the features and their queries,
-            ``{"feature_extractors": [...]}``, or a feature set of the plugin. A model with feature names finds its
-            features there by name. Otherwise, ``feature_base`` is the first feature of the set.
+            ``{"feature_extractors": [...]}``, or a feature set of the plugin. For ``"solr"``: file with the answer to
+            GET schema/feature-store/NAME, or with the uploaded features; None writes the model's names. A model with
+            feature names finds its features there by name. Otherwise, ``feature_base`` is the first feature of the set.
         name : str or None, default None
             For ``"opensearch"``, ``"elasticsearch"`` and ``"elasticsearch-ml"`` (required): name of the model there.
+            For ``"solr"``, None means ``"rankwood"``.
 
         Returns
         -------

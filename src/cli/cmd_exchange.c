@@ -18,12 +18,13 @@ static const struct rw_option options[] = {
      RW_OPTION_INPUTS, .value = &verify},
     {"featureset", "FILE.json",
      "feature set for opensearch and elasticsearch (required there), as GET _ltr/_featureset/NAME "
-     "returns it; for elasticsearch-ml, {\"feature_extractors\": [...]}; features match by name, "
-     "or "
-     "by position if the model has no names",
+     "returns it; for elasticsearch-ml, {\"feature_extractors\": [...]}; for solr, as GET "
+     "schema/feature-store/NAME returns it; features match by name, or by position if the model "
+     "has no names",
      RW_OPTION_INPUT, .value = &how.featureset},
     {"name", "NAME",
-     "name of the model for opensearch, elasticsearch and elasticsearch-ml (required there)",
+     "name of the model for opensearch, elasticsearch and elasticsearch-ml (required there), and "
+     "for solr [default there: rankwood]",
      RW_OPTION_TEXT, .value = &how.name},
     {"feature-base", "0|1|auto",
      "id of the feature that becomes the format's first (XGBoost: f0): 0 or 1; auto: 0 if the "

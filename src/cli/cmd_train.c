@@ -42,8 +42,8 @@ static const struct rw_option options[] = {
     {"for", "FORMAT", "refuse to train (exit 2) if 'export --to FORMAT' might refuse the model",
      RW_OPTION_TEXT, .value = &made_for.format},
     {"featureset", "FILE.json",
-     "feature set for --for opensearch, elasticsearch or elasticsearch-ml (required there), as in "
-     "'export'",
+     "feature set for --for opensearch, elasticsearch or elasticsearch-ml (required there), or "
+     "solr, as in 'export'",
      RW_OPTION_INPUT, .value = &made_for.featureset, .idle_without = " for "},
     {"checkpoint", "FILE", "write checkpoints to this file, at intervals and when training ends",
      RW_OPTION_OUTPUT, .value = &checkpoint_path, .idle_with = " plan print-config refit "},

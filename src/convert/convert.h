@@ -121,7 +121,8 @@ struct rw_ensemble {
     unsigned char *column_had;
     struct rw_ens_categories *categories; /* [n_columns] NULL: all columns are numerical */
     const char *model_name;               /* NULL if not given; borrowed */
-    json_t *config; /* the used features for formats with `has_queries`, or NULL; owned */
+    const char *store; /* the feature set's store, for formats with `has_store`, or NULL */
+    json_t *config;    /* the used features for formats with `has_queries`, or NULL; owned */
     const struct rw_model_format *format; /* the target of lowering; NULL: it was read */
 };
 /* Returns the categories of a column, or NULL for a numerical column. */
@@ -201,6 +202,9 @@ struct rw_model_format {
     struct rw_consumer consumer[RW_VERIFY_MOST + 1];
     enum rw_names names;
     int has_queries; /* 1: with RW_NAMES_SET, the file contains the queries of the features */
+    /* 1: with RW_NAMES_SET, the set has features of Solr, and may be missing, like the model's
+     * name */
+    int has_store;
     /* Prefix of generated names: "v" gives v0, v1, ..., and import ignores such names. NULL:
      * "f". */
     const char *name_prefix;
@@ -271,22 +275,25 @@ struct rw_feature_set {
     json_t *body;           /* the file's JSON; owned */
     const json_t *features; /* [n] in `body`, with unique names */
     uint32_t n;
-    json_t *index; /* maps a name, also in the form of a model file, to its index; owned */
-    int is_config; /* 1: a `learning_to_rank` configuration */
+    json_t *index;          /* maps a name, also in the form of a model file, to its index; owned */
+    int is_config;          /* 1: a `learning_to_rank` configuration */
     const json_t *defaults; /* its `default_params`, in `body`; NULL if missing */
+    int is_solr;            /* 1: features of Solr, which have a class */
+    const char *store;      /* their store, in `body`; NULL: the default one */
 };
 /* Reads a feature set in any form that the plugin returns or accepts: the response to GET
  * _ltr/_featureset/NAME, the response's member `_source`, a search response with a single hit, or
  * the request body that created the set. Reads a configuration from the response to GET
- * _ml/trained_models/NAME, from the request body that created the model, or alone. RW_ERR_FORMAT:
- * the file has a different form, or a name is missing or repeated; the message begins with the
- * path. */
+ * _ml/trained_models/NAME, from the request body that created the model, or alone. Reads features
+ * of Solr from the response to GET schema/feature-store/NAME, or as the array that was uploaded.
+ * RW_ERR_FORMAT: the file has a different form, or a name is missing or repeated; the message
+ * begins with the path. */
 int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_set *out);
 void rw_feature_set_release(struct rw_feature_set *set);
 const char *rw_feature_set_name(const struct rw_feature_set *set, uint32_t i);
 /* Finds the feature that a model calls `name`, and returns the set's name of it, or NULL. */
 const char *rw_feature_set_find(const struct rw_feature_set *set, const char *name);
-/* Fails if the format needs a feature set and the file has a configuration. */
+/* Fails if the file's form is not one of those that the format needs. */
 int rw_feature_set_check_form(struct rw_ctx *ctx, const struct rw_feature_set *set,
                               const struct rw_model_format *format);
 /* Appends the set's feature `name` to the configuration *config, which is made if it is NULL. The

@@ -42,7 +42,7 @@ int rw_model_format_at(int i, struct rw_model_format_info *out)
     out->name = format->name;
     out->about = format->about;
     out->imports = format->imports;
-    out->by_set = format->names == RW_NAMES_SET;
+    out->by_set = format->names == RW_NAMES_SET && !format->has_store;
     return 1;
 }
 
@@ -57,8 +57,10 @@ static int begin(struct rw_ctx *ctx, const struct rw_exchange *how,
 static int check_set(struct rw_ctx *ctx, const struct rw_exchange *how,
                      const struct rw_model_format *format)
 {
-    const int by_set = format->names == RW_NAMES_SET;
-    if (!by_set && (how->featureset || how->name))
+    const int by_set = format->names == RW_NAMES_SET && !format->has_store;
+    if (format->has_store && how->name && !*how->name)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "the name of the model is empty");
+    if (!by_set && !format->has_store && (how->featureset || how->name))
         return rw_fail(ctx, RW_ERR_ARGUMENT, "'--%s' has no effect with '%s'",
                        how->featureset ? "featureset" : "name", format->name);
     if (by_set && !how->featureset)
@@ -105,6 +107,8 @@ static int export_base(struct rw_ctx *ctx, const struct rw_model *model,
         *base = 0;
     else if (how->feature_base == RW_FEATURE_BASE_AUTO)
         *base = !has_feature_0(model);
+    else if (how->featureset && *base < 0)
+        *base = 1;
     if (how->feature_base != RW_FEATURE_BASE_AUTO)
         return RW_OK;
     if (by_name)

@@ -2,7 +2,8 @@
  * plugins of OpenSearch and Elasticsearch store a set {"features":[{"name","template"}]}, to whose
  * names a model refers. Elasticsearch's own learning to rank has no such store. There each model
  * contains its features, {"feature_extractors":[{"query_extractor":{"feature_name","query",
- * "default_score"}}]}, and both forms can be read. */
+ * "default_score"}}]}. Solr stores features of the form {"name","class","params","store"}, each in
+ * a store. A model of Solr uses features of one store. All three forms can be read. */
 #include "convert/convert.h"
 #include "io/input.h"
 
@@ -94,19 +95,52 @@ static void put_model_name(struct rw_source *source, struct rw_feature_set *set,
                   known, name);
 }
 
+/* Finds the store of features of Solr, which must be the same for all. */
+static void find_store(struct rw_source *source, struct rw_feature_set *set)
+{
+    for (size_t i = 0; i < json_array_size(set->features) && source->status == RW_OK; i++) {
+        const json_t *feature = json_array_get(set->features, i);
+        const char *store = json_string_value(json_object_get(feature, "store"));
+        if (!json_string_value(json_object_get(feature, "class")))
+            rw_refuse(source, "feature %zu lacks 'class': expected a string", i + 1);
+        else if (i > 0 && strcmp(store ? store : "", set->store ? set->store : "") != 0)
+            rw_refuse(source, "features of the stores '%.64s' and '%.64s'; expected one store",
+                      set->store ? set->store : "_DEFAULT_", store ? store : "_DEFAULT_");
+        set->store = store;
+    }
+}
+
+/* Finds the array of features, and whose it is. Returns the array's name. */
+static const char *find_features(struct rw_source *source, struct rw_feature_set *set)
+{
+    const json_t *inner = set->body;
+    const int is_array = json_is_array(inner);
+    if (is_array) {
+        set->features = inner;
+    } else {
+        if (!json_is_object(inner))
+            rw_refuse(source, "expected the feature set, an object");
+        inner = unwrap(source, inner);
+        set->is_config = json_object_get(inner, "feature_extractors") != NULL;
+        set->features =
+            rw_json_array(source, inner, set->is_config ? "feature_extractors" : "features", -1);
+        set->defaults = set->is_config ? json_object_get(inner, "default_params") : NULL;
+    }
+    set->is_solr = json_object_get(json_array_get(set->features, 0), "class") != NULL;
+    if (is_array && !set->is_solr)
+        rw_refuse(source, "expected the feature set, an object");
+    if (set->is_solr)
+        find_store(source, set);
+    return set->is_config ? "feature_extractors" : "features";
+}
+
 static void read_set(struct rw_source *source, struct rw_feature_set *set)
 {
     set->body = rw_json_load(source, 0);
     set->index = json_object();
     if (!set->index)
         rw_source_no_memory(source);
-    if (!json_is_object(set->body))
-        rw_refuse(source, "expected the feature set, an object");
-    const json_t *inner = unwrap(source, set->body);
-    set->is_config = json_object_get(inner, "feature_extractors") != NULL;
-    const char *key = set->is_config ? "feature_extractors" : "features";
-    set->features = rw_json_array(source, inner, key, -1);
-    set->defaults = set->is_config ? json_object_get(inner, "default_params") : NULL;
+    const char *key = find_features(source, set);
     const size_t n = json_array_size(set->features);
     if (n == 0 || n > RW_FEATURE_IDS)
         rw_refuse(source, "'%s' has %zu elements; expected 1 to %d", key, n, RW_FEATURE_IDS);
@@ -139,8 +173,6 @@ int rw_feature_set_read(struct rw_ctx *ctx, const char *path, struct rw_feature_
     return source.status;
 }
 
-/* ---- the features of a model in Elasticsearch ---- */
-
 int rw_feature_set_check_form(struct rw_ctx *ctx, const struct rw_feature_set *set,
                               const struct rw_model_format *format)
 {
@@ -149,8 +181,18 @@ int rw_feature_set_check_form(struct rw_ctx *ctx, const struct rw_feature_set *s
                        "%s: 'feature_extractors' are for 'elasticsearch-ml'; '%s' needs a feature "
                        "set of the plugin, with 'features'",
                        set->path, format->name);
+    if (set->is_solr != format->has_store)
+        return rw_fail(ctx, RW_ERR_FORMAT,
+                       set->is_solr
+                           ? "%s: these are features of Solr, with 'class'; '%s' needs a feature "
+                             "set of Elasticsearch or OpenSearch"
+                           : "%s: '%s' needs features of Solr, with 'class', as GET "
+                             "schema/feature-store/NAME returns them",
+                       set->path, format->name);
     return RW_OK;
 }
+
+/* ---- the features of a model in Elasticsearch ---- */
 
 /* Returns the query of a feature, or NULL after a failure. */
 static json_t *query_of(struct rw_ctx *ctx, const struct rw_feature_set *set, const json_t *feature,

@@ -427,6 +427,8 @@ int rw_lower(struct rw_ctx *ctx, const struct rw_model *model, const struct rw_m
     memcpy(out->column_had, l.had + l.base, out->n_columns);
     RW_TRY(lower_categories(&l));
     RW_TRY(lower_names(&l));
+    if (how->set && how->set->store)
+        RW_TRY(rw_arena_text(ctx, &out->arena, &out->store, how->set->store));
     warn(&l, l.n_directions, "lost the direction of missing values at", "node");
     warn(&l, l.n_thresholds, "used the nearest threshold that the format can represent at",
          "split");

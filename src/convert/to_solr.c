@@ -1,9 +1,11 @@
-/* Solr's MultipleAdditiveTreesModel. Features are identified by name, and numbers are floats,
- * written as JSON strings. A value goes left if it is at most threshold + 1e-6 (in float), so the
- * written threshold is the float that gives the model's threshold in this sum. A feature without a
- * value is 0, unless isNullSameAsZero is false (since Solr 9.2). Each node's `missing` then says
- * where a missing value goes. isNullSameAsZero and `missing` are written only if some node sends a
- * missing value and 0 to different children, so that other models load in every version. */
+/* Solr's MultipleAdditiveTreesModel. Features are identified by name in a store. With a feature
+ * set, the model lists only the features that trees use, because Solr computes all listed ones.
+ * Numbers are floats, written as JSON strings. A value goes left if it is at most threshold + 1e-6
+ * (in float), so the written threshold is the float that gives the model's threshold in this sum. A
+ * feature without a value is 0, unless isNullSameAsZero is false (since Solr 9.2). Each node's
+ * `missing` then says where a missing value goes. isNullSameAsZero and `missing` are written only
+ * if some node sends a missing value and 0 to different children, so that other models load in
+ * every version. */
 
 #include "convert/convert.h"
 
@@ -47,9 +49,19 @@ static int write_solr(const struct rw_ensemble *ensemble, struct rw_put *put)
     /* Solr's reader and its trees recurse. Java's stack allows a few thousand levels. */
     static const struct rw_walk walk = {begin_node, ",\"right\":", "}", .deepest = 1000};
     const char *missing = needs_missing(ensemble) ? "\"isNullSameAsZero\":\"false\"," : NULL;
-    rw_put_text(put, "{\"class\":\"" SOLR_CLASS "\",\"name\":\"rankwood\",\n\"features\":[");
-    for (uint32_t i = 0; i < ensemble->n_columns; i++)
-        rw_put_format(put, "%s{\"name\":%1s}", i ? "," : "", ensemble->column_name[i]);
+    const char *name = ensemble->model_name ? ensemble->model_name : "rankwood", *comma = "";
+    if (strcmp(name, "_OriginalRanking_") == 0)
+        return rw_put_refuse(put, "the name '%s' has another meaning in Solr", name);
+    rw_put_format(put, "{\"class\":\"" SOLR_CLASS "\",\"name\":%1s,", name);
+    if (ensemble->store)
+        rw_put_format(put, "\"store\":%1s,", ensemble->store);
+    rw_put_text(put, "\n\"features\":[");
+    for (uint32_t i = 0; i < ensemble->n_columns; i++) {
+        if (!ensemble->column_name[i])
+            continue;
+        rw_put_format(put, "%s{\"name\":%1s}", comma, ensemble->column_name[i]);
+        comma = ",";
+    }
     rw_put_format(put, "],\n\"params\":{%s\"trees\":[\n", missing ? missing : "");
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
         rw_put_text(put, "{\"weight\":\"1\",\"root\":");
@@ -64,8 +76,9 @@ static int write_solr(const struct rw_ensemble *ensemble, struct rw_put *put)
 
 /* The state of reading nodes. */
 struct reading {
-    struct rw_query_ids column; /* feature names, in the order of "features" */
-    int null_is_zero;           /* isNullSameAsZero; 0: each node must have `missing` */
+    struct rw_query_ids name; /* feature names, in the order of "features" */
+    uint32_t *column;         /* [n_features] their columns */
+    int null_is_zero;         /* isNullSameAsZero; 0: each node must have `missing` */
 };
 
 /* Reads a float, written as a number or as a text, which may end in Java's f. */
@@ -95,11 +108,11 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
         return;
     }
     const char *name = rw_json_text(source, from, "feature");
-    size_t column = 0;
-    if (!rw_query_ids_find(&r->column, name, strlen(name), &column))
+    size_t at = 0;
+    if (!rw_query_ids_find(&r->name, name, strlen(name), &at))
         rw_refuse(source, "feature '%.60s' is missing in 'features': Solr would end the tree there",
                   name);
-    node->column = (uint32_t)column;
+    node->column = r->column[at];
     node->threshold = read_float(source, from, "threshold");
     node->nan = RW_NAN_ZERO;
     if (!r->null_is_zero) {
@@ -112,10 +125,12 @@ static void read_node(struct rw_source *source, const void *from, struct rw_ens_
     child[1] = rw_json_object(source, from, "right");
 }
 
+/* Reads the i-th feature. In verification, the columns are those of the written model. */
 static void read_feature(struct rw_source *source, struct reading *r, const json_t *feature,
-                         uint32_t column)
+                         uint32_t i)
 {
     const char *name = rw_json_text(source, feature, "name");
+    const uint32_t column = source->names ? rw_named_column(source, name) : i;
     if (json_object_get(feature, "norm")) {
         const char *class = rw_json_text(source, rw_json_object(source, feature, "norm"), "class");
         if (strcmp(class, "org.apache.solr.ltr.norm.IdentityNormalizer") != 0)
@@ -123,11 +138,13 @@ static void read_feature(struct rw_source *source, struct reading *r, const json
                       class);
     }
     size_t index;
-    const int is_known = rw_query_ids_add(source->ctx, &r->column, name, &index);
+    const int is_known = rw_query_ids_add(source->ctx, &r->name, name, &index);
     if (is_known == 1)
         rw_refuse(source, "feature '%.60s' appears twice", name);
-    rw_keep(source, is_known);
+    if (rw_keep(source, is_known) < 0)
+        return;
     rw_add_name(source, column, name);
+    r->column[i] = column;
     source->out->column_had[column] = 1;
 }
 
@@ -148,10 +165,12 @@ static int parse_solr(struct rw_source *source)
     if (strcmp(class, SOLR_CLASS) != 0)
         rw_refuse(source, "unsupported class '%.80s': expected %s", class, SOLR_CLASS);
     const json_t *features = rw_json_array(source, root, "features", -1);
-    if (rw_set_columns(source, json_array_size(features)) < 0)
-        return source->status;
     struct reading r = {.null_is_zero = 0};
-    for (uint32_t i = 0; i < source->out->n_columns && source->status == RW_OK; i++)
+    const size_t n = json_array_size(features);
+    if (rw_set_columns(source, source->names ? source->names->n_columns : n) < 0 ||
+        RW_READ_NEW(source, r.column, n) < 0)
+        return source->status;
+    for (uint32_t i = 0; i < n && source->status == RW_OK; i++)
         read_feature(source, &r, json_array_get(features, i), i);
     const json_t *params = rw_json_object(source, root, "params");
     r.null_is_zero = read_null(source, params);
@@ -164,7 +183,7 @@ static int parse_solr(struct rw_source *source)
         if (to)
             to->weight = weight;
     }
-    rw_query_ids_release(&r.column);
+    rw_query_ids_release(&r.name);
     return source->status;
 }
 
@@ -173,7 +192,8 @@ const struct rw_model_format rw_to_solr = {
     .about = "Solr's MultipleAdditiveTreesModel, JSON",
     .consumer = {{.name = "Solr",
                   .rules = {.slack = SOLR_SLACK, .nan_by_node = 1, .absent = RW_ABSENT_NAN}}},
-    .names = RW_NAMES_ALL,
+    .names = RW_NAMES_SET,
+    .has_store = 1,
     .imports = 1,
     .write = write_solr,
     .parse = parse_solr,

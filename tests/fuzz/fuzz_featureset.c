@@ -50,6 +50,8 @@ const char *const fuzz_words[] = {"featureset",
                                   "query_extractor",
                                   "feature_name",
                                   "learning_to_rank",
+                                  "class",
+                                  "store",
                                   NULL};
 
 int fuzz_one(const uint8_t *data, size_t size)

@@ -101,6 +101,32 @@ def test_export_to_a_feature_set(named: Model, tmp_path: Any) -> None:
         named.export(tmp_path / "x", "elasticsearch", featureset=path, name="m")
 
 
+def test_export_to_a_store_of_solr(named: Model, made: Made, small: dict[str, Any], tmp_path: Any) -> None:
+    path = tmp_path / "features.json"
+    features = [{"name": name, "class": "x", "store": "shop"} for name in ["x", *"fedcba"]]
+    path.write_text(json.dumps(features))
+    named.export(tmp_path / "body", "solr", featureset=path, name="m-1")
+    body = json.loads((tmp_path / "body").read_text())
+    assert (body["name"], body["store"]) == ("m-1", "shop")
+    assert {one["name"] for one in body["features"]} == named.importance().keys()
+    named.export(tmp_path / "plain", "solr")
+    plain = json.loads((tmp_path / "plain").read_text())
+    assert plain["name"] == "rankwood" and "store" not in plain and plain["params"] == body["params"]
+    back = Model.import_from(tmp_path / "body", "solr")
+    columns = ["abcdef".index(one["name"]) for one in body["features"]]
+    assert np.allclose(back.predict(made.X[:, columns]), named.predict(made.X))
+    with pytest.raises(rankwood.ParameterError, match="name of the model is empty"):
+        named.export(tmp_path / "x", "solr", name="")
+    with pytest.raises(rankwood.FormatError, match="features of Solr"):
+        named.export(tmp_path / "x", "opensearch", featureset=path, name="m")
+    data = rankwood.Dataset(made.X, made.y, qid=made.qid, feature_names=list("abcdef"))
+    assert train(small, data, export_for="solr", featureset=path).to_bytes() == train(small, data).to_bytes()
+    path.write_text(json.dumps(features[:-1]))
+    with pytest.raises(rankwood.UnsupportedError, match="'a', is not in the feature set"):
+        train(small, data, export_for="solr", featureset=path)
+    assert not (tmp_path / "x").exists()
+
+
 def test_feature_base_auto(made: Made, model: Model, tmp_path: Any) -> None:
     model.export(tmp_path / "auto", "ranklib", feature_base="auto")  # the array's columns count from 0
     model.export(tmp_path / "zero", "ranklib", feature_base=0)

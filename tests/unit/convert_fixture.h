@@ -13,21 +13,26 @@ static inline const struct rw_model_format *convert_format(const char *name)
     return format;
 }
 
-/* For the format; where it goes by a set, that is a file here, of features 1 to 12. */
+/* Writes a feature set of features 1 to 12 to a file here. */
+static inline void convert_use_set(struct rw_exchange *how, const char *members)
+{
+    FILE *file = fopen("set.json", "w");
+    cr_assert_not_null(file);
+    for (int i = 1; i <= 12; i++)
+        fprintf(file, "%s{\"name\":\"feature %d\",%s}", i > 1 ? "," : "{\"features\":[", i,
+                members);
+    fputs("]}", file);
+    cr_assert_eq(fclose(file), 0);
+    how->featureset = "set.json";
+    how->name = "ours";
+}
+
+/* For the format; with a feature set if it needs one. */
 static inline struct rw_exchange convert_exchange(const char *name, int lossy)
 {
     struct rw_exchange how = {.format = name, .feature_base = -1, .lossy = lossy};
-    if (convert_format(name)->names == RW_NAMES_SET) {
-        FILE *file = fopen("set.json", "w");
-        cr_assert_not_null(file);
-        for (int i = 1; i <= 12; i++)
-            fprintf(file, "%s{\"name\":\"feature %d\",\"template\":{\"match_all\":{}}}",
-                    i > 1 ? "," : "{\"features\":[", i);
-        fputs("]}", file);
-        cr_assert_eq(fclose(file), 0);
-        how.featureset = "set.json";
-        how.name = "ours";
-    }
+    if (convert_format(name)->names == RW_NAMES_SET && !convert_format(name)->has_store)
+        convert_use_set(&how, "\"template\":{\"match_all\":{}}");
     return how;
 }
 

@@ -181,8 +181,14 @@ Test(exchange, out_of_memory)
         for (uint32_t d = 0; d < 20; d++)
             data->column[c].value[d] = (float)(d % 5) - 2.0f;
     }
-    for (int i = 0; rw_model_format_at(i, &info); i++) {
-        const struct rw_exchange how = convert_exchange(info.name, 0);
+    int last = 0, i = 0;
+    for (; !last; i++) {
+        last = !rw_model_format_at(i, &info); /* once more: Solr, with a feature set */
+        if (last)
+            info = (struct rw_model_format_info){.name = "solr"};
+        struct rw_exchange how = convert_exchange(info.name, 0);
+        if (last)
+            convert_use_set(&how, "\"class\":\"x\",\"store\":\"s\"");
         long n = 1;
         for (int status = RW_ERR_MEMORY; status != RW_OK; n += EACH(11)) {
             rw_mem_fail_from(n);

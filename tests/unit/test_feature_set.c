@@ -44,6 +44,27 @@ Test(feature_set, every_form_of_a_configuration)
     }
 }
 
+Test(feature_set, every_form_of_solr)
+{
+#define OF_SOLR "{\"name\":\"age of page\",\"class\":\"x\",\"store\":\"s\"}"
+    static const char *const forms[] = {
+        "[" OF_SOLR "]",
+        "{\"features\":[" OF_SOLR "]}",
+        "{\"responseHeader\":{\"status\":0},\"features\":[" OF_SOLR "]}",
+        "[{\"name\":\"age of page\",\"class\":\"x\"}]",
+    };
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        struct rw_feature_set set;
+        scratch_text("x", forms[i]);
+        cr_assert_eq(rw_feature_set_read(scratch_ctx, "x", &set), RW_OK, "%s",
+                     rw_last_error(scratch_ctx));
+        cr_assert(set.is_solr && !set.is_config && set.n == 1);
+        cr_assert(i == 3 ? !set.store : strcmp(set.store, "s") == 0);
+        cr_assert_str_eq(rw_feature_set_find(&set, "age_of_page"), "age of page");
+        rw_feature_set_release(&set);
+    }
+}
+
 Test(feature_set, refused)
 {
     static const char *const cases[][2] = {
@@ -73,6 +94,16 @@ Test(feature_set, refused)
         {"{\"feature_extractors\":[]}", "'feature_extractors' has 0 elements; expected 1 to 65536"},
         {"{\"feature_extractors\":[{\"name\":\"a\"}]}",
          "feature 1 of the set lacks 'feature_name': expected a string"},
+        {"[" OF_SOLR ",{\"name\":\"b\",\"class\":\"x\",\"store\":\"t\"}]",
+         "features of the stores 's' and 't'; expected one store"},
+        {"[" OF_SOLR ",{\"name\":\"b\",\"class\":\"x\"}]",
+         "features of the stores 's' and '_DEFAULT_'; expected one store"},
+        {"[" OF_SOLR ",{\"name\":\"b\",\"store\":\"s\"}]",
+         "feature 2 lacks 'class': expected a string"},
+        {"[" OF_SOLR ",7]", "feature 2 lacks 'class': expected a string"},
+        {"[" OF_SOLR "," OF_SOLR "]", "two features have the name 'age of page'"},
+        {"[{\"class\":\"x\"}]", "feature 1 of the set lacks 'name': expected a string"},
+        {"[]", "expected the feature set, an object"},
         {"{\"found\":false}", "the answer has \"found\": false: the feature set does not exist"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -30,6 +30,35 @@ try import plain.lightgbm --from lightgbm --feature-base auto -o back.model
 "$RANKWOOD" predict back.model train.txt -o back
 say same cmp -s scores back
 
+echo "== Solr"
+cat >features.json <<'END'
+[{"store": "shop", "name": "title", "class": "org.apache.solr.ltr.feature.SolrFeature", "params": {"q": "{!field f=title}${words}"}},
+ {"store": "shop", "name": "unused", "class": "org.apache.solr.ltr.feature.OriginalScoreFeature", "params": {}},
+ {"store": "shop", "name": "age of page", "class": "org.apache.solr.ltr.feature.FieldValueFeature", "params": {"field": "age"}},
+ {"store": "shop", "name": "body", "class": "org.apache.solr.ltr.feature.SolrFeature", "params": {"q": "{!field f=body}${words}"}}]
+END
+for names in '' '--names names.txt'; do
+    "$RANKWOOD" train train.txt --rounds 30 --leaves 4 --min-docs 1 --sample-features 1 --gain-noise 0 $names --quiet \
+        -o "${names:+named.}all.model"
+done
+try export named.all.model --to solr --featureset features.json --name m-1 --verify train.txt -o named.solr
+head -n 2 named.solr
+# Without names, the first feature of the set is feature 1.
+try export all.model --to solr --featureset features.json --verify train.txt -o plain.solr
+head -n 2 plain.solr
+try export named.all.model --to solr --name m-1 -o names.solr
+head -n 2 names.solr
+sed 's/shop", "name": "body"/other", "name": "body"/' features.json >stores.json
+sed 's/"title", "class"/"other", "class"/' features.json >lacks.json
+rm -f no.solr
+try export named.all.model --to solr --featureset stores.json -o no.solr
+try export named.all.model --to solr --featureset lacks.json -o no.solr
+try export named.all.model --to solr --featureset made.json -o no.solr
+try export named.model --to opensearch --featureset features.json --name m -o no.solr
+try export named.model --to solr --name _OriginalRanking_ -o no.solr
+try train train.txt --names names.txt --min-docs 1 --for solr --featureset lacks.json --quiet -o no.solr
+say none test ! -e no.solr
+
 echo "== without the plugin"
 cat >queries.json <<'END'
 {"learning_to_rank": {"default_params": {"words": ""}, "feature_extractors": [
