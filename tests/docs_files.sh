@@ -47,9 +47,10 @@ awk 'BEGIN { for (k = 1; k <= 12; k++) print k, 1 / k }' >known.txt
 # docs/how-to/serve.md: a value in two is missing
 awk -F , 'NR > 1 { print $4, "qid:" $1, "1:" $2, NR % 2 ? "2:nan" : "2:" $3 }' sales.csv >missing.txt
 
-# docs/how-to/serve-opensearch.md, serve-elasticsearch.md: the features of the page, and logged values whose labels follow the BM25 scores
+# docs/how-to/serve-opensearch.md, serve-elasticsearch.md, serve-solr.md, serve-vespa.md: the features of the page, and logged values whose labels follow the BM25 scores
 awk '/^```json/ { n++; next } /^```/ { if (n) exit; next } n' "$root/docs/how-to/serve-opensearch.md" >shop.json
 awk '/^```json/ { n++; next } /^```/ { if (n) exit; next } n' "$root/docs/how-to/serve-elasticsearch.md" >queries.json
+awk '/^```json/ { n++; next } /^```/ { if (n) exit; next } n' "$root/docs/how-to/serve-solr.md" >features.json
 logged() { # queries, seed
     awk -v queries="$1" -v seed="$2" 'BEGIN {
         OFS = ","
