@@ -477,12 +477,11 @@ struct reading {
     struct made *made;
     int n_runs;
     struct rw_line_reader *file; /* [1 + n_runs] owned */
-    struct rw_query_ids ids;
-    const char **query; /* [ids.n] query ids, parts of the judgments' text; array is owned */
-    size_t query_room;
-    struct record *record; /* [n_records] owned */
+    struct rw_text_set queries;  /* ids; owned */
+    struct record *record;       /* [n_records] owned */
     size_t n_records, record_room;
-    size_t *query_begin; /* [ids.n + 1] index of each query's first record, once sorted; owned */
+    size_t *query_begin; /* [queries.ids.n + 1] index of each query's first record, once sorted;
+                            owned */
     struct rw_builder builder;
 };
 
@@ -499,17 +498,12 @@ static const char *end_word(const struct rw_word *word)
  * UINT32_MAX for an unknown query. */
 static int number_query(struct reading *reading, const char *id, int is_new, uint32_t *query)
 {
+    const size_t n = strlen(id);
     size_t index = UINT32_MAX;
-    if (is_new) {
-        const int is_known = rw_query_ids_add(reading->ctx, &reading->ids, id, &index);
-        RW_TRY(is_known);
-        if (!is_known) {
-            RW_TRY(RW_GROW(reading->ctx, reading->query, reading->query_room, index + 1));
-            reading->query[index] = id;
-        }
-    } else if (!rw_query_ids_find(&reading->ids, id, strlen(id), &index)) {
+    if (is_new)
+        RW_TRY(rw_text_set_add(reading->ctx, &reading->queries, id, n, &index));
+    else if (!rw_query_ids_find(&reading->queries.ids, id, n, &index))
         index = UINT32_MAX;
-    }
     *query = (uint32_t)index;
     return RW_OK;
 }
@@ -586,7 +580,7 @@ static int sort_queries(void *user, struct rw_share *share)
 static int sort_records(struct reading *reading)
 {
     struct rw_ctx *ctx = reading->ctx;
-    const size_t n_queries = reading->ids.n;
+    const size_t n_queries = reading->queries.ids.n;
     struct record *sorted = NULL;
     RW_TRY(RW_NEW(ctx, reading->query_begin, n_queries + 2));
     size_t *next = reading->query_begin + 1; /* advances to the query's end, its final value */
@@ -612,7 +606,7 @@ static int check_once(const struct reading *reading, size_t begin, size_t end)
             return rw_fail(reading->ctx, RW_ERR_DATA,
                            "%s:%llu:1: document '%s' of query '%s' is repeated",
                            reading->file[record->file].name, (unsigned long long)record->line,
-                           record->document, reading->query[record->query]);
+                           record->document, reading->queries.text[record->query]);
     }
     return RW_OK;
 }
@@ -650,9 +644,10 @@ static int make_dataset(struct reading *reading)
     struct rw_ctx *ctx = reading->ctx;
     struct rw_builder *builder = &reading->builder;
     RW_TRY(rw_mem_copy_text(ctx, &builder->file, reading->file[JUDGMENTS].name));
-    for (size_t q = 0; q < reading->ids.n; q++) {
+    for (size_t q = 0; q < reading->queries.ids.n; q++) {
         const size_t query_end = reading->query_begin[q + 1];
-        RW_TRY(rw_builder_query(ctx, builder, reading->query[q], strlen(reading->query[q])));
+        RW_TRY(rw_builder_query(ctx, builder, reading->queries.text[q],
+                                strlen(reading->queries.text[q])));
         for (size_t i = reading->query_begin[q], end; i < query_end; i = end) {
             end = end_of_document(reading, i, query_end);
             RW_TRY(check_once(reading, i, end));
@@ -699,7 +694,7 @@ static int make_scores(struct reading *reading)
     for (size_t i = 0; i < n; i++)
         made->scores[i] = RW_UNRANKED;
     RW_TRY(RW_NEW(reading->ctx, answered, (size_t)reading->n_runs + 1));
-    for (size_t q = 0; q < reading->ids.n; q++)
+    for (size_t q = 0; q < reading->queries.ids.n; q++)
         doc = score_query(reading, reading->query_begin[q], reading->query_begin[q + 1], doc,
                           answered);
     for (int r = 0; r < reading->n_runs; r++)
@@ -714,8 +709,7 @@ static void reading_release(struct reading *reading)
     for (int i = 0; reading->file && i <= reading->n_runs; i++)
         rw_line_reader_close(&reading->file[i]);
     rw_mem_free(reading->file);
-    rw_query_ids_release(&reading->ids);
-    rw_mem_free(reading->query);
+    rw_text_set_release(&reading->queries);
     rw_mem_free(reading->record);
     rw_mem_free(reading->query_begin);
     rw_builder_release(&reading->builder);
