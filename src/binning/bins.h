@@ -308,6 +308,9 @@ struct rw_cut_sample {
     uint32_t n_all;      /* sampled documents of all workers */
     uint32_t n_all_docs; /* documents of all workers */
 };
+/* Counts the documents of a data set on all workers. RW_ERR_DATA: too many. All workers
+ * call it. */
+int rw_workers_docs(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t *all_docs);
 /* Initialises *sample. Release it even on failure. All workers call it. */
 int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
                        const struct rw_dataset *dataset);

@@ -60,21 +60,27 @@ static int draw_sample(struct rw_ctx *ctx, struct rw_cut_sample *sample,
     return RW_OK;
 }
 
+int rw_workers_docs(struct rw_ctx *ctx, const struct rw_dataset *dataset, uint32_t *all_docs)
+{
+    uint64_t n_docs = dataset->n_docs;
+    RW_TRY(rw_comm_sum(ctx, &n_docs, 1));
+    if (n_docs > RW_MAX_DOCS)
+        return rw_fail(ctx, RW_ERR_DATA,
+                       "too many documents on all workers: %llu; expected at most %u",
+                       (unsigned long long)n_docs, RW_MAX_DOCS);
+    *all_docs = (uint32_t)n_docs;
+    return RW_OK;
+}
+
 int rw_cut_sample_init(struct rw_ctx *ctx, struct rw_cut_sample *sample,
                        const struct rw_dataset *dataset)
 {
     memset(sample, 0, sizeof(*sample));
-    uint64_t n_all = dataset->n_docs;
-    RW_TRY(rw_comm_sum(ctx, &n_all, 1));
-    if (n_all > RW_MAX_DOCS)
-        return rw_fail(ctx, RW_ERR_DATA,
-                       "too many documents on all workers: %llu; expected at most %u",
-                       (unsigned long long)n_all, RW_MAX_DOCS);
+    RW_TRY(rw_workers_docs(ctx, dataset, &sample->n_all_docs));
     sample->n = dataset->n_docs;
-    sample->n_all_docs = (uint32_t)n_all;
-    if (n_all > rw_cut_sample_docs)
+    if (sample->n_all_docs > rw_cut_sample_docs)
         RW_TRY(rw_comm_agree(ctx, draw_sample(ctx, sample, dataset)));
-    n_all = sample->n;
+    uint64_t n_all = sample->n;
     RW_TRY(rw_comm_sum(ctx, &n_all, 1));
     if (n_all < sample->n || n_all > sample->n_all_docs)
         return rw_comm_nonsense(ctx, "numbers of documents");

@@ -19,18 +19,6 @@ int rw_workers_any(struct rw_ctx *ctx, uint8_t *mark)
     return RW_OK;
 }
 
-int rw_workers_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t *all_docs)
-{
-    uint64_t n_docs = train->n_docs;
-    RW_TRY(rw_comm_sum(ctx, &n_docs, 1));
-    if (n_docs > RW_MAX_DOCS)
-        return rw_fail(ctx, RW_ERR_DATA,
-                       "too many documents on all workers: %llu; expected at most %u",
-                       (unsigned long long)n_docs, RW_MAX_DOCS);
-    *all_docs = (uint32_t)n_docs;
-    return RW_OK;
-}
-
 int rw_sets_init(struct rw_sets *sets, struct rw_ctx *ctx, const struct rw_dataset *train,
                  const struct rw_dataset *const *valid, int n_valid)
 {

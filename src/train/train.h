@@ -259,9 +259,6 @@ int rw_category_has_missing(struct rw_ctx *ctx, const struct rw_feature_categori
 /* Marks on every worker each feature that some worker has marked. mark: [RW_FEATURE_IDS]. All
  * workers call it. */
 int rw_workers_any(struct rw_ctx *ctx, uint8_t *mark);
-/* Counts the documents of the training set on all workers. RW_ERR_DATA: too many. All workers
- * call it. */
-int rw_workers_docs(struct rw_ctx *ctx, const struct rw_dataset *train, uint32_t *all_docs);
 
 /* The training set (index 0) and the validation sets of a training. Each worker has a shard of
  * every set. */
