@@ -2044,7 +2044,7 @@ RW_API void rw_out_file_abandon(struct rw_out_file *out);
  *
  * A click log has a line for each document that was displayed in a session: session, query,
  * document, displayed position from 1, and click (0 or 1). It is CSV or TSV, plain or gzip, with or
- * without a header. */
+ * without a header. Fields may be quoted (RFC 4180). */
 
 /* How to judge a log: `struct rw_judge how = RW_JUDGE_DEFAULTS;` */
 struct rw_judge {
@@ -2103,7 +2103,7 @@ RW_API int rw_judge_check(struct rw_ctx *ctx, const struct rw_judge *how);
 RW_API int rw_judge_new(struct rw_ctx *ctx, const struct rw_judge *how, const char *const *paths,
                         int n_paths, struct rw_judged **out);
 /* Writes the labels as TSV with a header: query, document, grade, rate, low, high, impressions,
- * clicks. */
+ * clicks. A query or document that begins with a quote is quoted. */
 RW_API int rw_judged_write_labels(struct rw_ctx *ctx, const struct rw_judged *judged,
                                   struct rw_out_file *out);
 /* Writes lines "POSITION PROPENSITY" for the parameter `propensities`, which limits them to 1/1024
