@@ -23,7 +23,7 @@ parameters, which have [a page of their own](parameters.md).
 | 1 | wrong data, model or parameter, or a failed check | no: correct the input |
 | 2 | wrong usage, such as an unknown option | no: correct the command |
 | 3 | failure of memory, a disk, a GPU or another worker | yes; `--resume` continues training |
-| 4 | `compare --fail-below X`: the 95 % interval of an improvement extends below X | no |
+| 4 | `compare --fail-below`: an improvement may be too small; `check --fail-above`: drift is above a limit | no |
 | 130, 143 | ended by SIGINT or SIGTERM | yes; `--resume` continues training |
 
 ## Overview

@@ -34,7 +34,7 @@ SECTIONS: list[tuple[str, str, str]] = [
     ("Results", "Functions return instances of these classes, and callbacks get a `Round`.",
      "Evaluation Measured Comparison Compared Comparisons Audit AuditRow Explanation Permuted Spread Calibration "
      "Pruned PrunedRow CrossValidation Fold Selected SelectedRow SelectedDifference Tuned PositionBias Round Parameter "
-     "DataCheck FeatureCheck Finding Judged"),
+     "DataCheck Drift FeatureCheck Finding Judged"),
     ("Errors", "Rankwood's own errors are `RankwoodError` and the builtin exception that fits them. A missing optional "
      "package is an `ImportError`, and Ctrl-C a `KeyboardInterrupt`.",
      "RankwoodError DataError DataTypeError ParameterError ParameterTypeError FormatError FileError OutOfMemoryError "

@@ -222,6 +222,10 @@ RW_API const char *rw_dataset_query_id(const struct rw_dataset *dataset, uint32_
 /* Returns the name of a feature, or "" if it has no name. Names come from the header of a CSV or
  * TSV file. Caches store them. */
 RW_API const char *rw_dataset_feature_name(const struct rw_dataset *dataset, uint32_t feature);
+/* Replaces the names: feature i is names[i]. names: [n], which is copied; n 0: no names.
+ * RW_ERR_ARGUMENT: more names than features can have ids. */
+RW_API int rw_dataset_set_names(struct rw_ctx *ctx, struct rw_dataset *dataset,
+                                const char *const *names, uint32_t n);
 /* Copies the document id to buffer: [size], truncated to fit and always terminated. The id is the
  * word after "docid =" or "docid:" in the comment at the end of the document's LETOR line, or
  * "". */
@@ -1285,13 +1289,30 @@ struct rw_feature_check {
     int orders_labels;
     /* 1: categorical with a vocabulary; `least` and `most` are NaN because order has no meaning */
     int has_vocabulary;
-    /* 0 to 1: the largest difference between the distribution functions of the two sets, or the
-     * difference between their fractions of missing values if that is larger. With vocabularies,
-     * fractions of categories are compared. NaN without a second set, or if both sets have the
-     * feature but only one has a vocabulary for it. */
-    double drift;
-    /* The category whose fraction differs most, and its fractions in the first and the second set.
-     * NULL: no category differs, or no categories were compared. */
+};
+/* Drift: how differently something is distributed in the data and in the reference, the second set.
+ * Missing values are a bin of their own. */
+struct rw_drift {
+    const char *of;   /* "labels", "query lengths", "scores" (of the model) or "feature" */
+    const char *name; /* of a feature: its name, or its id as text; else NULL */
+    uint32_t feature; /* its id */
+    int only_in;      /* of a feature: 1 only in the data, 2 only in the reference; else 0 */
+    /* Population stability index, 0 or more: the sum of (p - q) ln(p / q) over bins, where p and q
+     * are the fractions in data and reference. The reference defines the bins: at most ten values,
+     * or else deciles; its categories, and one bin for others. A query counts as one independent
+     * document if all are equally long. Fractions below half an independent document count as
+     * that. Below 0.1 is small by convention. NaN: one set has words and the other numbers. */
+    double psi;
+    /* Kolmogorov-Smirnov distance, 0 to 1: the largest difference between the distribution
+     * functions. NaN for categories, which have no order. */
+    double ks;
+    /* 1: above one of these limits. They are 0.25 and 0.2, or the values that chance exceeds in one
+     * of 1,000 comparisons of sets with these queries, if those are larger. */
+    int is_large;
+    double psi_limit, ks_limit;
+    double missing, missing_reference; /* fractions of the documents with a missing value */
+    /* The category whose fraction differs most, and its fractions in the reference and in the data.
+     * NULL and NaN: no category differs, or numbers were compared. */
     const char *moved;
     double moved_from, moved_to;
 };
@@ -1334,18 +1355,21 @@ struct rw_check {
     /* documents with the same values as a document of the second set, except documents in which
      * every value is 0 or absent */
     uint32_t n_shared_docs;
-    /* largest difference between the distribution functions of the labels; NaN without a second
-     * set */
-    double label_drift;
+    uint32_t n_drift;
+    /* [n_drift] labels, query lengths, scores, then features by falling PSI */
+    const struct rw_drift *drift;
     const struct rw_feature_check *features; /* [n_features] by id */
     int n_findings;
     const struct rw_finding *findings; /* [n_findings] at most 64, warnings first */
 };
 /* Reads files as rw_dataset_read does and reports problems. Queries that reappear are counted
- * instead of being rejected. against: [n_against] files of a second set, such as the test set;
- * n_against 0 means no second set. The caller frees *out with rw_free. */
+ * instead of being rejected. against: [n_against] files of a second set, the reference, such as the
+ * training set; n_against 0 means no second set. model: compares its scores, too; NULL: no model.
+ * Columns of tables are found by its names if struct rw_columns has it, best with keep_others. The
+ * caller frees *out with rw_free. */
 RW_API int rw_check_new(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                        const char *const *against, int n_against, struct rw_check **out);
+                        const char *const *against, int n_against, const struct rw_model *model,
+                        struct rw_check **out);
 /* Returns the id of the longest query. */
 RW_API const char *rw_check_longest(const struct rw_check *check);
 
@@ -1910,6 +1934,8 @@ struct rw_report_options {
     const char *like; /* use this program's conventions; NULL: those of the parameters */
     int n_trees;      /* number of trees to draw, from the first, 0 to 100 */
     int n_repeats;    /* permutations per feature, 0 (omit) to 1000 */
+    const struct rw_dataset *against; /* reference, such as the training set, for drift; or NULL */
+    const char *against_name;         /* text to show for it; NULL: omit */
 };
 /* Writes an HTML page about a model and its ranking of `dataset`. The page is one file without
  * scripts or network access, and escapes all names. The first metric is shown per query. The same
@@ -2048,12 +2074,12 @@ RW_API void rw_out_file_abandon(struct rw_out_file *out);
 
 /* How to judge a log: `struct rw_judge how = RW_JUDGE_DEFAULTS;` */
 struct rw_judge {
-    const char *model;   /* "pbm" (positions), "dbn" (cascade) or "ctr" (no correction) */
-    const char *columns; /* names or numbers (from 1) of session, query, document, position and
-                            click, with commas between them. Four names lack the session, without
-                            which "dbn" is an error. */
-    const char *thresholds; /* smallest rates of the grades 1, 2, ..., rising, with commas between
-                               them; NULL: chosen from the rates (rw_judged.threshold) */
+    const char *model;        /* "pbm" (positions), "dbn" (cascade) or "ctr" (no correction) */
+    const char *columns;      /* names or numbers (from 1) of session, query, document, position and
+                                 click, with commas between them. Four names lack the session, without
+                                 which "dbn" is an error. */
+    const char *thresholds;   /* smallest rates of the grades 1, 2, ..., rising, with commas between
+                                 them; NULL: chosen from the rates (rw_judged.threshold) */
     uint64_t min_impressions; /* documents with fewer impressions in a query get no label, from 1 */
     double prior;             /* strength of the mean rate, in examined impressions, 0 to 1e6 */
     int use_satisfaction;     /* "dbn": 1: a rate is that of clicks that end the search */
@@ -2087,11 +2113,11 @@ struct rw_judged {
     uint32_t n_left_out; /* documents of queries with fewer impressions than min_impressions */
     int n_thresholds;
     double threshold[RW_JUDGE_MAX_GRADE]; /* [n_thresholds] smallest rate of the grades from 1 */
-    int n_passes; /* passes of the estimation over the log */
-    double mean_rate;    /* of all documents, which the prior has */
+    int n_passes;                         /* passes of the estimation over the log */
+    double mean_rate;                     /* of all documents, which the prior has */
     double continuation; /* "dbn": probability to continue without satisfaction; else NaN */
     const struct rw_judged_position *position; /* [n_positions] rising */
-    const struct rw_judged_label *label;       /* [n_labels] by query and document, by their bytes */
+    const struct rw_judged_label *label; /* [n_labels] by query and document, by their bytes */
 };
 /* Checks `how`, as rw_judge_new does. */
 RW_API int rw_judge_check(struct rw_ctx *ctx, const struct rw_judge *how);

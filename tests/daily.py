@@ -40,7 +40,7 @@ BAD = {5: ("few", r"refused: \d+ clicks, fewer than 1500"),
        9: ("empty", r"refused: '.*/day-09/clicks.tsv' is empty"),
        13: ("new", r"refused: features: new: fresh"),
        17: ("killed", r"(deployed: .*|refused: compare: .*) \(started again after an interruption\)"),
-       23: ("broken", r"refused: drift above .25: (f11 0\.\d+,?|f23 0\.\d+,?){2}")}
+       23: ("broken", r"refused: check: (feature 'f(11|23)': KS 0\.\d+ is above 0.4(; )?){2}")}
 DEPLOYED = r"deployed: ndcg@10 [+-]0\.\d+, the first result changes in \d+\.\d+ % of all queries"
 GOOD = DEPLOYED + r"|refused: compare: .*: ndcg@10: the interval of the improvement begins at -0\.\d+, below -0\.01"
 FEWEST_DEPLOYED = 10  # of the good days
@@ -254,7 +254,7 @@ def killed(job: Job, command: str, day: str, other: str, every: int = 1, inside:
 
 def few_queries(job: Job, every: int) -> None:
     """Kills, rollbacks and refusals on days of few queries."""
-    SETTINGS.update(MIN_CLICKS="50", MARGIN="1", TRAIN="--rounds 5", MAX_DRIFT="1")
+    SETTINGS.update(MIN_CLICKS="50", MARGIN="1", TRAIN="--rounds 5", MAX_DRIFT="ks=1")
     for n in range(5):
         job.world.log(job.logs / f"day-{n}", None, n, searched=60)
     job.expect(0, "deployed", "start", "day-0")

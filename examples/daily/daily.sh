@@ -20,7 +20,7 @@ train=${TRAIN:---rounds 100}   # options of 'rankwood train'
 export=${EXPORT:---to c}       # options of 'rankwood export'
 window=${WINDOW:-7}            # number of good days to train on
 min_clicks=${MIN_CLICKS:-1000} # a day with fewer is refused
-max_drift=${MAX_DRIFT:-.25}    # a day with a feature above this is refused
+max_drift=${MAX_DRIFT:-ks=.4}  # a day with drift above this is refused
 margin=${MARGIN:-.01}          # loss of NDCG@10 that the comparison must rule out
 tab=$(printf '\t') table='--label-column grade --qid-column query'
 
@@ -39,7 +39,7 @@ step() { # name, command: ends the run with the command's error if it fails
     code=$?
     cat "$store/errors" >&2
     [ $code != 0 ] || return 0
-    reason="$name: $({ grep error: "$store/errors" || cat "$store/errors"; } | sed "s/.*error: //; s|$work/||g; q")"
+    reason="$name: $({ grep error: "$store/errors" || head -n 1 "$store/errors"; } | sed "s/.*error: //; s|$work/||g" | paste -s -d '|' - | sed 's/|/; /g')"
     case "$1 $code" in
     "$rankwood 1" | "$rankwood 4") refuse "$reason" ;;
     "$rankwood 2") finish 2 "failed: $reason" ;;
@@ -125,10 +125,7 @@ set -- $(awk -F '\t' 'NR == FNR { known[$1, $2]; next }
 header="grade${tab}query${tab}$(names "$features" | paste -s -)"
 labelled "$work/day.tsv" "$day"
 if [ "$command" = run ]; then
-    step check "$rankwood" check "$work/day.tsv" --against "$old/train.tsv" $table --quiet >"$work/checked.txt"
-    drifted=$(awk -v most="$max_drift" '$1 $2 == "featuredrift" { rows = 1; next }
-        rows && $2 > most { print $1 + 3 " " $2 }' "$work/checked.txt" | while read -r column drift; do echo "$(echo "$header" | cut -f "$column") $drift"; done | paste -s -d , -)
-    [ -z "$drifted" ] || refuse "drift above $max_drift: $drifted"
+    step check "$rankwood" check "$work/day.tsv" --against "$old/train.tsv" $table --fail-above "$max_drift" --quiet >"$work/checked.txt"
 fi
 days=$(ls "$store/good" | awk -v day="$day" '$0 < day' | tail -n "$window")
 if [ "$command" = start ]; then

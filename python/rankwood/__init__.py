@@ -43,7 +43,7 @@ from rankwood._core import (
 
 if TYPE_CHECKING:
     from rankwood import migrate, plot
-    from rankwood._check import DataCheck, FeatureCheck, Finding, check, doctor
+    from rankwood._check import DataCheck, Drift, FeatureCheck, Finding, check, doctor
     from rankwood._dataset import Dataset
     from rankwood._evaluate import (
         Audit,
@@ -97,6 +97,7 @@ __all__ = [
     "DataError",
     "DataTypeError",
     "Dataset",
+    "Drift",
     "Evaluation",
     "Explanation",
     "FeatureCheck",
@@ -160,7 +161,7 @@ __all__ = [
 
 # Names by module. Each module is imported on first use, so that programs start quickly.
 _LATER = {
-    "_check": "DataCheck FeatureCheck Finding check doctor",
+    "_check": "DataCheck Drift FeatureCheck Finding check doctor",
     "_dataset": "Dataset",
     "_evaluate": "Audit AuditRow Compared Comparison Comparisons Evaluation Measured audit compare compare_all "
     "compare_runs evaluate evaluate_runs",

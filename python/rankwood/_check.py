@@ -5,25 +5,29 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from rankwood._core import (
     DataError,
     DataTypeError,
+    ParameterError,
     c_strings,
+    chars,
     context,
     ffi,
     in_python,
     lib,
     made,
+    need,
     path_chars,
     string_of,
     text,
 )
 from rankwood._core import check as _raise
 from rankwood._dataset import Dataset
+from rankwood._model import Model
 from rankwood._params import Params
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -90,15 +94,6 @@ class FeatureCheck:
         True if sorting by the feature sorts the labels in every query.
     categorical : bool
         True if the values are words; ``least`` and ``most`` are then NaN.
-    drift : float
-        Largest difference between the distributions of the two sets, from 0 to 1. For categories, it compares their
-        shares of the documents. NaN without a second set, or if one set has words and the other numbers.
-    moved : str | None
-        Category whose share differs most; None if no share differs.
-    moved_from : float
-        Its share in the first set; NaN if ``moved`` is None.
-    moved_to : float
-        Its share in the second set; NaN if ``moved`` is None.
 
     Examples
     --------
@@ -118,10 +113,72 @@ class FeatureCheck:
     identifies: str | None
     orders_labels: bool
     categorical: bool
-    drift: float
-    moved: str | None
-    moved_from: float
-    moved_to: float
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How differently something is distributed in the data and in the reference.
+
+    Missing values are a bin of their own. A drift is large above one of its limits: 0.25 and 0.2, or values that chance
+    exceeds in one of 1,000 comparisons of sets with so few queries.
+
+    Attributes
+    ----------
+    of : str
+        ``"labels"``, ``"query lengths"``, ``"scores"`` (of the model) or ``"feature"``.
+    feature : int | None
+        Id of the feature; None for other rows.
+    name : str | None
+        Its name, or its id as text; None for other rows.
+    only_in : str | None
+        ``"data"`` or ``"reference"`` for a feature of one set; its values count as 0 in the other.
+    psi : float
+        Population stability index, 0 or more: the sum of (p - q) ln(p / q) over bins, where p and q are fractions of
+        the documents. The reference defines the bins: at most ten values, or else deciles; its categories, and one bin
+        for others. NaN if one set has words and the other numbers.
+    ks : float
+        Kolmogorov-Smirnov distance: the largest difference between the distribution functions, from 0 to 1. NaN for
+        categories, which have no order.
+    psi_limit : float
+        Limit of ``psi``, 0.25 or more.
+    ks_limit : float
+        Limit of ``ks``, 0.2 or more.
+    large : bool
+        True if ``psi`` or ``ks`` is above its limit.
+    missing_from : float
+        Fraction of missing values in the reference, from 0 to 1.
+    missing_to : float
+        Fraction of missing values in the data, from 0 to 1.
+    category : str | None
+        Category whose fraction changed most; None if no fraction changed, or for numbers.
+    category_from : float
+        Its fraction in the reference; NaN if ``category`` is None.
+    category_to : float
+        Its fraction in the data; NaN if ``category`` is None.
+
+    Examples
+    --------
+    >>> found = rankwood.check(valid, against=data, model=model)
+    >>> [drift.of for drift in found.drift if drift.of != "feature"]
+    ['labels', 'query lengths', 'scores']
+    >>> [drift.name for drift in found.drift if drift.large]
+    []
+    """
+
+    of: str
+    feature: int | None
+    name: str | None
+    only_in: str | None
+    psi: float
+    ks: float
+    psi_limit: float
+    ks_limit: float
+    large: bool
+    missing_from: float
+    missing_to: float
+    category: str | None
+    category_from: float
+    category_to: float
 
 
 @dataclass(frozen=True)
@@ -150,8 +207,8 @@ class DataCheck:
         NDCG@10 of constant scores with ties in the order of the data; NaN if no query counts.
     constant_ndcg_mean : float
         The same, averaged over all orders of the ties.
-    label_drift : float
-        Largest difference between the label distributions of the two sets, from 0 to 1; NaN without a second set.
+    drift : list[Drift]
+        Drift of labels, query lengths, the model's scores, and features by falling ``psi``; empty without a reference.
 
     Examples
     --------
@@ -168,7 +225,7 @@ class DataCheck:
     falling_by_chance: float
     constant_ndcg_file: float
     constant_ndcg_mean: float
-    label_drift: float
+    drift: list[Drift]
 
     @property
     def warnings(self) -> list[Finding]:
@@ -177,16 +234,28 @@ class DataCheck:
 
 
 class _Files:
-    """Paths for the library. A data set in memory is written to a cache in a temporary folder."""
+    """Paths for the library. A data set in memory is written to a cache in a temporary folder.
 
-    def __init__(self, data: Dataset | Paths | None) -> None:
+    names: the features' names by id, of a data set in memory that has names. needed: features that it must have.
+    """
+
+    def __init__(self, data: Dataset | Paths | None, names: list[str], needed: Sequence[int] = ()) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         if isinstance(data, Dataset) and data._paths is None:
             data._need_labels("data")
             self._folder = tempfile.TemporaryDirectory(prefix="rankwood-")
             path = os.fsencode(os.path.join(self._folder.name, "data.rwb"))
             params = Params()
-            _raise(lib.rw_dataset_write_cache(context(), data._with_values(), params.c, path))
+            mine = data.feature_names or []
+            named = names if mine else []
+            must = {*needed, *(i for i, name in enumerate(named) if name in mine)}
+            values = data._with_values_as(named, sorted(must), len(named)) if named else data._with_values()
+            c_names, _held = c_strings(chars(name) for name in named)
+            _raise(lib.rw_dataset_set_names(context(), values, c_names, len(named)))
+            try:
+                _raise(lib.rw_dataset_write_cache(context(), values, params.c, path))
+            finally:
+                _raise(lib.rw_dataset_set_names(context(), values, ffi.NULL, 0))
             paths = [path]
         elif isinstance(data, Dataset):
             paths = list(data._paths or [])
@@ -210,7 +279,7 @@ class _Files:
             self._folder.cleanup()
 
 
-def check(data: Dataset | Paths, against: Dataset | Paths | None = None) -> DataCheck:
+def check(data: Dataset | Paths, against: Dataset | Paths | None = None, *, model: Model | None = None) -> DataCheck:
     """Look for mistakes in a data set before training, like ``rankwood check``.
 
     Parameters
@@ -219,7 +288,10 @@ def check(data: Dataset | Paths, against: Dataset | Paths | None = None) -> Data
         The data: LETOR text, CSV, TSV or a cache. A :class:`Dataset` in memory is written to a temporary file.
         Queries with non-adjacent documents are counted in files only, because a :class:`Dataset` refuses them.
     against : Dataset, str, path or list of paths, default None
-        Second set, such as a test set. The check then also reports shared queries and documents, and drift.
+        Reference, such as the training set. The check then also reports shared queries and documents, and drift.
+    model : Model or None, default None
+        With ``against``: also report the drift of this model's scores. Columns of data frames that the model lacks are
+        then not compared.
 
     Returns
     -------
@@ -231,7 +303,9 @@ def check(data: Dataset | Paths, against: Dataset | Paths | None = None) -> Data
     FileError
         A file cannot be read.
     DataError
-        The data is malformed, or has no labels.
+        The data is malformed, has no labels, or does not fit the model.
+    ParameterError
+        ``model`` is given without ``against``.
 
     Examples
     --------
@@ -239,11 +313,26 @@ def check(data: Dataset | Paths, against: Dataset | Paths | None = None) -> Data
     >>> found.counts["shared_documents"]
     0
     """
+    if model is not None:
+        need(model, Model, "model")
+        if against is None:
+            raise ParameterError("model has no effect without against")
     out = ffi.new("struct rw_check **")
-    columns = data._reading() if isinstance(data, Dataset) and data._paths is not None else nullcontext()
-    with columns, _Files(data) as files, _Files(against) as others:
-        status = lib.rw_check_new(context(), files.c, files.n, others.c, others.n, out)
-        c = made(status, out, lib.rw_free)
+    c_model = ffi.NULL if model is None else model._c
+    needed = [] if model is None else [use.feature for use in model._uses()]
+    names = list(model.feature_names or ()) if model is not None else []
+    for one in (data, against):
+        if model is None and isinstance(one, Dataset) and one._paths is None:
+            names += [name for name in one.feature_names or () if name not in names]
+    with _Files(data, names, needed) as files, _Files(against, names) as others:
+        columns: AbstractContextManager[None] = nullcontext()
+        if isinstance(data, Dataset) and data._paths is not None:
+            columns = data._reading(model=c_model)
+        elif model is not None and not isinstance(data, Dataset):
+            columns = Dataset(data)._reading(model=c_model)
+        with columns:
+            status = lib.rw_check_new(context(), files.c, files.n, others.c, others.n, c_model, out)
+            c = made(status, out, lib.rw_free)
     return DataCheck(
         findings=[_finding(c.findings[i]) for i in range(c.n_findings)],
         features=[_feature(c.features[i]) for i in range(c.n_features)],
@@ -256,7 +345,7 @@ def check(data: Dataset | Paths, against: Dataset | Paths | None = None) -> Data
         falling_by_chance=c.falling_by_chance,
         constant_ndcg_file=c.constant_file,
         constant_ndcg_mean=c.constant_mean,
-        label_drift=c.label_drift,
+        drift=[_drift(c.drift[i]) for i in range(c.n_drift)],
     )
 
 
@@ -277,10 +366,25 @@ def _feature(c: Any) -> FeatureCheck:
         identifies=_IDENTIFIES.get(c.identifies),
         orders_labels=bool(c.orders_labels),
         categorical=bool(c.has_vocabulary),
-        drift=c.drift,
-        moved=string_of(c.moved),
-        moved_from=c.moved_from if c.moved else float("nan"),
-        moved_to=c.moved_to if c.moved else float("nan"),
+    )
+
+
+def _drift(c: Any) -> Drift:
+    return Drift(
+        of=text(c.of),
+        feature=c.feature if c.name else None,
+        name=string_of(c.name),
+        only_in=(None, "data", "reference")[c.only_in],
+        psi=c.psi,
+        ks=c.ks,
+        psi_limit=c.psi_limit,
+        ks_limit=c.ks_limit,
+        large=bool(c.is_large),
+        missing_from=c.missing_reference,
+        missing_to=c.missing,
+        category=string_of(c.moved),
+        category_from=c.moved_from,
+        category_to=c.moved_to,
     )
 
 

@@ -133,10 +133,13 @@ class Handles:
         check(lib.rw_dataset_set_pairs(context(), c, pairs, len(self._pairs)))
 
     @contextlib.contextmanager
-    def _reading(self, names: Sequence[str] | None = None, needed: Iterable[int] = ()) -> Iterator[None]:
+    def _reading(
+        self, names: Sequence[str] | None = None, needed: Iterable[int] = (), model: Any = ffi.NULL
+    ) -> Iterator[None]:
         """Within the block, the library reads tables with this data set's columns.
 
-        names: feature i is the column names[i]. needed: features that must be present.
+        names: feature i is the column names[i]. needed: features that must be present. model: a struct rw_model that
+        names the first features.
         """
         keep: list[Any] = []
 
@@ -157,6 +160,7 @@ class Handles:
             must = set(needed)
             flags = ffi.new("unsigned char[]", bytes(i in must for i in range(len(names))))
             c.feature, c.n_features, c.needed = array_of(names), len(names), flags
+        c.model, c.keep_others = model, int(model != ffi.NULL)
         n_tables = lib.rw_ctx_n_tables(context())
         check(lib.rw_ctx_set_columns(context(), c))
         try:

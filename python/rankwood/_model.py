@@ -164,6 +164,11 @@ class Pruned:
     chosen: int
 
 
+def _paths_of(data: Dataset | None) -> str | None:
+    """Returns the paths of a data set of files, joined by commas."""
+    return ", ".join(os.fsdecode(one) for one in data._paths) if data is not None and data._paths else None
+
+
 def _table(rows: Sequence[Sequence[Any]], heads: Sequence[str]) -> str:
     head = "".join(f"<th>{escape(str(cell))}</th>" for cell in heads)
     body = ""
@@ -512,6 +517,7 @@ class Model(Scorer):
         n_trees: int = 3,
         n_repeats: int = 1,
         like: str | None = None,
+        against: Dataset | None = None,
         **how: Any,
     ) -> str | None:
         """Write a web page about the model and its ranking of ``data``, like ``rankwood report``.
@@ -535,6 +541,8 @@ class Model(Scorer):
             Permutations of each feature for its importance, 0 to 1000; 0 omits it.
         like : str or None, default None
             Program whose conventions apply, as in :func:`rankwood.evaluate`.
+        against : Dataset or None, default None
+            Reference, such as the training set: the page then also shows drift, as in :func:`rankwood.check`.
         **how
             ``empty``, ``ties``, ``label_gain`` and ``relevant``, as in :func:`rankwood.evaluate`, and ``seed`` of the
             permutations.
@@ -558,27 +566,28 @@ class Model(Scorer):
         >>> model.report("report.html", valid, n_repeats=0)
         """
         need_labels(data, "data")
+        if against is not None:
+            need_labels(against, "against")
         if path is not None:
-            check_apart(path, data)
+            check_apart(path, data, *([] if against is None else [against]))
         n_trees, n_repeats = whole(n_trees, "n_trees", 0, 100), whole(n_repeats, "n_repeats", 0, 1000)
         if path is None:
             import tempfile
 
             with tempfile.TemporaryDirectory(prefix="rankwood-") as folder:
                 file = os.path.join(folder, "report.html")
-                self.report(
-                    file, data, metric=metric, title=title, n_trees=n_trees, n_repeats=n_repeats, like=like, **how
-                )
+                shown: dict[str, Any] = {"title": title, "n_trees": n_trees, "n_repeats": n_repeats, "like": like}
+                self.report(file, data, metric=metric, against=against, **shown, **how)
                 with open(file, encoding="utf-8", errors="replace") as written:
                     return written.read()
         params = Params({"metric": metric, **how})
         settings = params.measuring()
-        of_files = None if data._paths is None else ", ".join(os.fsdecode(one) for one in data._paths)
-        texts = {"title": title, "like": like, "data_name": of_files}
+        texts = {"title": title, "like": like, "data_name": _paths_of(data), "against_name": _paths_of(against)}
         held = {name: None if value is None else chars(value) for name, value in texts.items()}
         options, _held = c_struct("rw_report_options", held, n_trees=n_trees, n_repeats=n_repeats)
         out = ffi.new("struct rw_out_file *")
         c = self._values_of(data)
+        options.against = ffi.NULL if against is None else self._values_of(against)
         check(lib.rw_out_file_open(context(), out, path_chars(path)))
         try:
             check(lib.rw_report(context(), settings, self._c, c, options, out.file))

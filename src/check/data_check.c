@@ -1,15 +1,14 @@
 /* Implements rw_check_new: reads data, looks for properties that make training worse, and reports
  * findings, one line of text each. Examples are identifiers, leaks (features or an order of the
- * documents that reveal labels), duplicates, and drift (different distributions in two sets).
- * Absent values count as 0, as in training by default, or as a category of their own. Drift
- * compares the values that are not missing, and the fractions of missing values. */
+ * documents that reveal labels), duplicates, and drift (check/drift.h). Absent values count as 0,
+ * as in training by default, or as a category of their own. */
 #include <stdlib.h>
 
+#include "check/drift.h"
 #include "io/data_format.h"
 #include "metric/metric.h"
 
 /* Thresholds for findings. They are first guesses, made on MQ2008, OHSUMED and synthetic data. */
-#define RW_CHECK_DRIFT 0.1 /* distance of two distributions, 0 to 1 */
 /* number of distinct values per document, or per query, from which a feature is an identifier */
 #define RW_CHECK_DISTINCT 0.9
 /* identifiers are looked for only in data of at least this many documents; identifiers of queries
@@ -23,137 +22,33 @@
 struct names {
     uint32_t n; /* number of names, including those in "and 2 more" */
     size_t at;  /* end of the last name in `text` */
-    char text[256];
+    char text[400];
 };
 
-/* A category of a feature, and its number of documents in each of two sets. Categories of two sets
- * are matched by their text, as the numbers of one set mean nothing in the other. */
-struct counted {
-    const char *word;
-    uint32_t n_docs[2];
-};
-
-/* Appends the categories of `feature` that occur in a data set to `words`, with the number of their
- * documents in n_docs[set]. The category "0" is always appended, for documents without the feature.
- * The data set must have a vocabulary for the feature, or lack the feature. set: 0 or 1. words:
- * [*n]. */
-static void count_words(const struct rw_dataset *dataset, uint32_t feature, int set,
-                        struct counted *words, size_t *n)
-{
-    const struct rw_column *column = rw_dataset_column(dataset, feature);
-    const uint32_t n_words = column ? rw_vocabulary_n(dataset->vocabulary) : 0;
-    struct counted *zero = &words[(*n)++], *of = zero + 1;
-    *zero = (struct counted){.word = "0"};
-    zero->n_docs[set] = dataset->n_docs;
-    for (uint32_t k = 0; k < n_words; k++)
-        of[k] = (struct counted){.word = rw_vocabulary_word(dataset->vocabulary, k)};
-    for (uint32_t i = 0; column && i < column->n; i++) {
-        const float value = column->value[i];
-        zero->n_docs[set] -= !rw_is_absent(value);
-        if (value == value)
-            of[(uint32_t)value].n_docs[set]++;
-    }
-    for (uint32_t k = 0; k < n_words; k++) {
-        if (of[k].n_docs[set] > 0)
-            words[(*n)++] = of[k];
-    }
-}
-
-/* Finds the category of out->feature whose fraction of the documents differs most between the sets,
- * and stores the difference as the drift. `other` may lack the feature. */
-static int compare_words(const struct rw_dataset *dataset, const struct rw_dataset *other,
-                         struct rw_feature_check *out)
-{
-    RW_FREED struct counted *words = NULL;
-    size_t n_words = 0;
-    RW_TRY(RW_NEW_RAW(NULL, words,
-                      2 + (size_t)rw_vocabulary_n(dataset->vocabulary) +
-                          (other->vocabulary ? rw_vocabulary_n(other->vocabulary) : 0)));
-    count_words(dataset, out->feature, 0, words, &n_words);
-    count_words(other, out->feature, 1, words, &n_words);
-    RW_SORT(words, n_words, rw_by_text);
-    out->drift = 0.0;
-    for (size_t i = 0; i < n_words;) { /* of equal differences, the first category by its bytes */
-        const struct counted *first = &words[i];
-        uint32_t n[2] = {0, 0};
-        for (; i < n_words && strcmp(words[i].word, first->word) == 0; i++) {
-            n[0] += words[i].n_docs[0];
-            n[1] += words[i].n_docs[1];
-        }
-        const double from = (double)n[0] / dataset->n_docs, to = (double)n[1] / other->n_docs;
-        if (fabs(to - from) > out->drift) {
-            out->drift = fabs(to - from);
-            out->moved = first->word;
-            out->moved_from = from;
-            out->moved_to = to;
-        }
-    }
-    return RW_OK;
-}
-
-/* One data set, whose features are checked one at a time, and an optional second set to compare
- * them with. */
+/* A data set, whose features are checked one at a time. */
 struct job {
-    const struct rw_dataset *dataset, *other; /* other: NULL without a second set */
-    uint32_t longest;                         /* documents of the longest query of `dataset` */
-    uint64_t *hash; /* [n_columns] hash of each feature's values, to find duplicates */
+    const struct rw_dataset *dataset;
+    uint32_t longest; /* documents of the longest query */
+    uint64_t *hash;   /* [n_columns] hash of each feature's values, to find duplicates */
     struct rw_feature_check *features; /* [n_columns] */
 };
 
-/* Scratch arrays of a thread. n_docs: the number of documents of the larger set. */
+/* Scratch arrays of a thread. */
 struct space {
-    float *value; /* [n_docs] values of a feature, 0 in place of absent ones */
-    /* key: [n_docs] sorted keys of the first set's values that are not missing. other_key:
-     * [documents of the second set] the same keys for the second set. scratch: [n_docs] for
-     * sorting. */
-    uint32_t *key, *other_key, *scratch;
-    double *score;   /* [longest] a query's values, as scores */
-    uint32_t *order; /* [longest] its documents, sorted by score */
+    float *value;            /* [n_docs] values of a feature, 0 in place of absent ones */
+    uint32_t *key, *scratch; /* [n_docs] sorted keys of the values that are not missing */
+    double *score;           /* [longest] a query's values, as scores */
+    uint32_t *order;         /* [longest] its documents, sorted by score */
 };
 
 static int space_init(const struct job *job, struct rw_arena *arena, struct space *space)
 {
-    const size_t m = job->other ? job->other->n_docs : 0;
-    const size_t n = job->dataset->n_docs > m ? job->dataset->n_docs : m;
+    const size_t n = job->dataset->n_docs;
     RW_TRY(RW_ARENA_NEW(NULL, arena, space->value, n));
     RW_TRY(RW_ARENA_NEW(NULL, arena, space->key, n));
-    RW_TRY(RW_ARENA_NEW(NULL, arena, space->other_key, m));
     RW_TRY(RW_ARENA_NEW(NULL, arena, space->scratch, n));
     RW_TRY(RW_ARENA_NEW(NULL, arena, space->score, job->longest));
     return RW_ARENA_NEW(NULL, arena, space->order, job->longest);
-}
-
-/* Writes the sorted keys of the values that are not missing to `key`, and returns their number.
- * value, key, scratch: [n]. */
-static size_t sort_values(const float *value, size_t n, uint32_t *key, uint32_t *scratch)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (value[i] == value[i])
-            key[kept++] = rw_key_of_float(value[i]);
-    }
-    if (kept > 1)
-        rw_sort_keys(key, scratch, kept);
-    return kept;
-}
-
-/* Returns the largest difference of the distribution functions of two sets of keys (Kolmogorov and
- * Smirnov), or NaN if one set is empty. a: [n], ascending. b: [m], ascending. */
-static double distance_of(const uint32_t *a, size_t n, const uint32_t *b, size_t m)
-{
-    double most = 0.0;
-    if (n == 0 || m == 0)
-        return (double)NAN;
-    for (size_t i = 0, j = 0; i < n && j < m;) {
-        const uint32_t at = a[i] < b[j] ? a[i] : b[j];
-        while (i < n && a[i] == at)
-            i++;
-        while (j < m && b[j] == at)
-            j++;
-        const double distance = fabs((double)i / (double)n - (double)j / (double)m);
-        most = distance > most ? distance : most;
-    }
-    return most;
 }
 
 /* Returns 1 if the feature sorts the documents of every query by label, all in the same direction.
@@ -221,29 +116,8 @@ static uint64_t hash_values(const float *value, uint32_t n)
     return hash;
 }
 
-/* Measures the drift of one feature. space->key: [n_keys] sorted keys of the first set's values.
- * Overwrites space->value. */
-static int compare(const struct job *job, size_t n_keys, struct space *space,
-                   struct rw_feature_check *out)
-{
-    const struct rw_dataset *other = job->other;
-    const int of_other = rw_vocabulary_has(other->vocabulary, out->feature);
-    if (of_other != out->has_vocabulary && rw_dataset_column(other, out->feature))
-        return RW_OK; /* categories in one set, numbers in the other */
-    rw_dataset_feature(other, out->feature, 0, space->value);
-    const size_t m = sort_values(space->value, other->n_docs, space->other_key, space->scratch);
-    if (out->has_vocabulary)
-        RW_TRY(compare_words(job->dataset, other, out));
-    else
-        out->drift = distance_of(space->key, n_keys, space->other_key, m);
-    /* A change in the fraction of missing values is drift, too. */
-    const double missing = fabs(out->missing - 1.0 + (double)m / other->n_docs);
-    out->drift = out->drift >= missing ? out->drift : missing;
-    return RW_OK;
-}
-
-static int check_feature(const struct job *job, uint32_t c, struct space *space,
-                         struct rw_feature_check *out)
+static void check_feature(const struct job *job, uint32_t c, struct space *space,
+                          struct rw_feature_check *out)
 {
     const struct rw_dataset *dataset = job->dataset;
     const uint32_t n = dataset->n_docs, feature = dataset->column[c].feature;
@@ -256,13 +130,12 @@ static int check_feature(const struct job *job, uint32_t c, struct space *space,
             n_absent++;
         }
     }
-    const size_t kept = sort_values(space->value, n, space->key, space->scratch);
+    const size_t kept = rw_sort_values(space->value, n, space->key, space->scratch);
     *out = (struct rw_feature_check){.feature = feature,
                                      .duplicate_of = -1,
                                      .absent = (double)n_absent / n,
                                      .missing = (double)(n - kept) / n,
-                                     .has_vocabulary = has_vocabulary,
-                                     .drift = (double)NAN};
+                                     .has_vocabulary = has_vocabulary};
     for (size_t i = 0; i < kept; i++)
         out->n_distinct += i == 0 || space->key[i] != space->key[i - 1];
     out->least = kept ? rw_float_of_key(space->key[0]) : NAN;
@@ -279,7 +152,6 @@ static int check_feature(const struct job *job, uint32_t c, struct space *space,
         if (out->identifies == RW_IDENTIFIES_LINE)
             out->identifies = RW_IDENTIFIES_DOCUMENT;
     }
-    return job->other ? compare(job, kept, space, out) : RW_OK;
 }
 
 /* Records for each feature the first one with identical values, compared bit by bit. */
@@ -311,17 +183,15 @@ static int check_some(void *user, struct rw_share *share)
     struct space space;
     RW_TRY(space_init(job, &arena, &space));
     for (uint64_t c, end; rw_share_next(share, &c, &end);)
-        RW_TRY(check_feature(job, (uint32_t)c, &space, &job->features[c]));
+        check_feature(job, (uint32_t)c, &space, &job->features[c]);
     return RW_OK;
 }
 
-/* Checks each feature that appears in `dataset`, and writes features [n_columns]. other: the set to
- * measure drift against, or NULL. */
+/* Checks each feature that appears in `dataset`, and writes features [n_columns]. */
 static int check_features(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                          const struct rw_dataset *other, struct rw_feature_check *features)
+                          struct rw_feature_check *features)
 {
     struct job job = {.dataset = dataset,
-                      .other = other,
                       .longest = rw_longest_query(dataset->query_offset, dataset->n_queries),
                       .features = features};
     RW_FREED uint64_t *hash = NULL;
@@ -346,14 +216,14 @@ static int sort_ids(struct rw_ctx *ctx, const struct rw_dataset *dataset, const 
     return RW_OK;
 }
 
-/* Adds a name, shortened to 40 bytes. The text has only the first `most` names, and the number of
+/* Adds a name, shortened to 120 bytes. The text has only the first `most` names, and the number of
  * further names. */
 static void add_name(struct names *names, uint32_t most, const char *name)
 {
     char *const to = names->text + names->at;
     const size_t left = sizeof(names->text) - names->at;
     if (names->n++ < most)
-        names->at += (size_t)snprintf(to, left, "%s%.40s", names->n > 1 ? ", " : "", name);
+        names->at += (size_t)snprintf(to, left, "%s%.120s", names->n > 1 ? ", " : "", name);
     else
         snprintf(to, left, " and %u more", names->n - most);
 }
@@ -550,7 +420,7 @@ static int check_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, s
     return RW_OK;
 }
 
-enum { MOST_FINDINGS = 64, LINE = 320 };
+enum { MOST_FINDINGS = 64, LINE = 512 };
 
 /* A struct rw_check and its parts, which are freed together. */
 struct checking {
@@ -558,12 +428,11 @@ struct checking {
     struct rw_feature_check *feature; /* [n_features] in the result's arena */
     struct rw_finding finding[MOST_FINDINGS];
     char line[MOST_FINDINGS][LINE];
+    struct rw_drift *drift;             /* [n_drift] in the result's arena */
     struct rw_dataset *dataset, *other; /* owned; other: NULL if there is a single set */
+    const struct rw_model *model;       /* NULL: none; borrowed */
     /* 1: add_finding adds warnings and skips notes; 0: it adds notes and skips warnings */
     int warnings_now;
-    /* features that only the first set has (n_only_here), or only the second */
-    uint32_t n_only_here, n_only_there;
-    uint32_t n_by_one;  /* features with categories in one set, numbers in the other */
     struct names split; /* query ids that reappear after other queries */
 };
 
@@ -581,16 +450,16 @@ add_finding(struct checking *c, int is_warning, const char *kind, const char *fo
     c->check.n_findings++;
 }
 
-enum finding { ORDERS_LABELS, OF_LINE, OF_DOCUMENT, OF_QUERY, MISSING, CONSTANT, DUPLICATE, DRIFT };
+enum finding { ORDERS_LABELS, OF_LINE, OF_DOCUMENT, OF_QUERY, MISSING, CONSTANT, DUPLICATE };
 
-/* Lists the features with a finding. limit: for DRIFT, features with more drift than this are
- * listed. */
-static struct names list_features(const struct checking *c, enum finding finding, double limit)
+/* Lists the features with a finding. */
+static struct names list_features(const struct checking *c, enum finding finding)
 {
     struct names names = {0};
-    char name[16];
+    char id[16];
     for (uint32_t i = 0; i < c->check.n_features; i++) {
         const struct rw_feature_check *row = &c->feature[i];
+        const char *name = rw_dataset_feature_name(c->dataset, row->feature);
         const int has[] = {
             [ORDERS_LABELS] = row->orders_labels,
             [OF_LINE] = row->identifies == RW_IDENTIFIES_LINE,
@@ -599,11 +468,10 @@ static struct names list_features(const struct checking *c, enum finding finding
             [MISSING] = row->missing >= RW_CHECK_MISSING,
             [CONSTANT] = row->constant,
             [DUPLICATE] = row->duplicate_of >= 0,
-            [DRIFT] = row->drift > limit,
         };
-        snprintf(name, sizeof(name), "%u", row->feature);
+        snprintf(id, sizeof(id), "%u", row->feature);
         if (has[finding])
-            add_name(&names, 10, name);
+            add_name(&names, 10, *name ? name : id);
     }
     return names;
 }
@@ -630,7 +498,7 @@ static void report_features(struct checking *c)
         {DUPLICATE, 0, "features-duplicate", "that duplicate an earlier feature"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct names names = list_features(c, rows[i].finding, 0);
+        const struct names names = list_features(c, rows[i].finding);
         if (names.n > 0)
             add_finding(c, rows[i].is_warning, rows[i].kind, "features %s (%u): %s", rows[i].text,
                         names.n, names.text);
@@ -724,65 +592,75 @@ static void report_queries(struct checking *c)
                     (double)check->least_label);
 }
 
-/* Lists, for each feature, the category whose fraction of the documents differs most between the
- * sets, with both fractions. Features where this difference is at most `limit` are left out. */
-static struct names list_categories(const struct checking *c, double limit)
+/* Adds a finding that lists features of the comparison by name, if there are any. only_in: those
+ * with this value; -1: those that cannot be compared. */
+static void report_only(struct checking *c, int only_in, const char *kind, const char *what)
 {
     struct names names = {0};
-    char name[64];
-    for (uint32_t i = 0; i < c->check.n_features; i++) {
-        const struct rw_feature_check *row = &c->feature[i];
-        if (!row->moved || !(fabs(row->moved_to - row->moved_from) > limit))
-            continue;
-        snprintf(name, sizeof(name), "%u '%.14s' %.3f to %.3f", row->feature, row->moved,
-                 row->moved_from, row->moved_to);
-        add_name(&names, 5, name);
+    for (uint32_t i = 0; i < c->check.n_drift; i++) {
+        const struct rw_drift *row = &c->drift[i];
+        if (row->name && (only_in < 0 ? isnan(row->psi) : row->only_in == only_in))
+            add_name(&names, 5, row->name);
     }
-    return names;
+    if (names.n > 0)
+        add_finding(c, 1, kind, "features %s (%u): %s", what, names.n, names.text);
+}
+
+/* Writes "price PSI 0.412 KS 0.220", with the category that changed most. */
+static void describe_drift(const struct rw_drift *row, char *text, size_t size)
+{
+    int n = snprintf(text, size, "%.32s%sPSI %.3f", row->name ? row->name : "",
+                     row->name ? " " : "", row->psi);
+    if (!isnan(row->ks))
+        n += snprintf(text + n, size - (size_t)n, " KS %.3f", row->ks);
+    if (row->moved)
+        n += snprintf(text + n, size - (size_t)n, " '%.14s' %.3f to %.3f", row->moved,
+                      row->moved_from, row->moved_to);
+    if (fabs(row->missing - row->missing_reference) >= 0.1)
+        snprintf(text + n, size - (size_t)n, " missing %.3f to %.3f", row->missing_reference,
+                 row->missing);
+}
+
+/* Reports large drift. Features of a single set have findings of their own. */
+static void report_drift(struct checking *c)
+{
+    static const struct {
+        const char *kind, *harmless;
+    } first[] = {{"label-drift", "if labels are only compared within a query"},
+                 {"query-length-drift", "if only the number of logged results changed"},
+                 {"score-drift", "if only differences within a query matter"}};
+    struct names names = {0};
+    char text[128];
+    for (uint32_t i = 0; i < c->check.n_drift; i++) {
+        const struct rw_drift *row = &c->drift[i];
+        describe_drift(row, text, sizeof(text));
+        if (row->is_large && !row->name)
+            add_finding(c, 1, first[i].kind, "large drift: %s; harmless %s", text,
+                        first[i].harmless);
+        else if (row->is_large && !row->only_in)
+            add_name(&names, 3, text);
+    }
+    if (names.n > 0)
+        add_finding(c, 1, "feature-drift",
+                    "large drift of features (%u): %s; harmless if the model hardly uses them",
+                    names.n, names.text);
 }
 
 static void report_shared(struct checking *c)
 {
     const struct rw_check *check = &c->check;
-    if (!c->other)
-        return;
-    /* Drift above `limit` is reported. Documents of one query are alike, so chance differences
-     * depend on the number of queries. `limit` is the 5 % point of the Kolmogorov-Smirnov test for
-     * one value per query, and at least RW_CHECK_DRIFT. */
-    const double n = check->n_queries, m = check->n_other_queries;
-    const double limit = fmax(1.36 * sqrt((n + m) / (n * m)), RW_CHECK_DRIFT);
-    const struct count counts[] = {
-        {check->n_shared_queries, 1, 0, "shared-queries",
-         "queries have an id that is in both sets"},
-        {c->n_by_one, 1, 0, "features-by-words",
-         c->n_by_one == 1
-             ? "feature has words in one set and numbers in the other, so it is not compared"
-             : "features have words in one set and numbers in the other, so they are not compared"},
-        {c->n_only_here, 1, 0, "features-only-here", "features appear only in the first set"},
-        {c->n_only_there, 1, 0, "features-only-there", "features appear only in the second set"},
-    };
-    report_counts(c, counts, 1);
+    const struct count queries = {check->n_shared_queries, 1, 0, "shared-queries",
+                                  "queries have an id that is in both sets"};
+    report_counts(c, &queries, 1);
     if (check->n_shared_docs > 0)
         add_finding(c, 1, "shared-documents",
                     "%u of %u documents have the same values as a document of the second set",
                     check->n_shared_docs, check->n_docs);
-    if (check->label_drift > limit)
-        add_finding(c, 1, "label-drift",
-                    "the labels of the two sets have different distributions: distance %.3f",
-                    check->label_drift);
-    const struct names moved = list_features(c, DRIFT, limit);
-    if (moved.n > 0)
-        add_finding(c, 1, "feature-drift", "%u feature%s in the two sets (distance above %.3f): %s",
-                    moved.n,
-                    moved.n == 1 ? " has different distributions"
-                                 : "s have different distributions",
-                    limit, moved.text);
-    const struct names shares = list_categories(c, limit);
-    if (shares.n > 0)
-        add_finding(c, 1, "category-drift",
-                    "categories whose fraction of the documents changed most: feature %s",
-                    shares.text);
-    report_counts(c, counts + 1, sizeof(counts) / sizeof(counts[0]) - 1);
+    report_drift(c);
+    report_only(c, -1, "features-by-words",
+                "with words in one set and numbers in the other, which are not compared");
+    report_only(c, 1, "features-only-here", "that are new: the reference lacks them");
+    report_only(c, 2, "features-only-there", "that vanished: only the reference has them");
 }
 
 /* ---- checking ---- */
@@ -809,38 +687,17 @@ static int measure_constant(struct rw_ctx *ctx, const struct rw_dataset *dataset
     return RW_OK;
 }
 
-static int compare_labels(struct rw_ctx *ctx, struct checking *c)
-{
-    RW_RELEASED(rw_arena_free) struct rw_arena arena = {0};
-    const size_t n = c->dataset->n_docs, m = c->other->n_docs;
-    uint32_t *ours, *theirs, *scratch;
-    RW_TRY(RW_ARENA_NEW(ctx, &arena, ours, n));
-    RW_TRY(RW_ARENA_NEW(ctx, &arena, theirs, m));
-    RW_TRY(RW_ARENA_NEW(ctx, &arena, scratch, n > m ? n : m));
-    sort_values(c->dataset->label, n, ours, scratch);
-    sort_values(c->other->label, m, theirs, scratch);
-    c->check.label_drift = distance_of(ours, n, theirs, m);
-    return RW_OK;
-}
-
+/* Compares the two sets, if there are two. */
 static int check_other(struct rw_ctx *ctx, struct checking *c, const uint64_t *hashes)
 {
-    c->check.label_drift = (double)NAN;
+    const struct rw_dataset *const sets[2] = {c->dataset, c->other};
     if (!c->other)
         return RW_OK;
     c->check.n_other_docs = c->other->n_docs;
     c->check.n_other_queries = c->other->n_queries;
     RW_TRY(count_shared(ctx, c->dataset, hashes, c->other, &c->check));
-    RW_TRY(compare_labels(ctx, c));
-    for (uint32_t i = 0; i < c->dataset->n_columns; i++) {
-        const uint32_t feature = c->dataset->column[i].feature;
-        const int is_in_both = rw_dataset_column(c->other, feature) != NULL;
-        c->n_only_here += !is_in_both;
-        c->n_by_one += is_in_both && rw_vocabulary_has(c->dataset->vocabulary, feature) !=
-                                         rw_vocabulary_has(c->other->vocabulary, feature);
-    }
-    for (uint32_t i = 0; i < c->other->n_columns; i++)
-        c->n_only_there += !rw_dataset_column(c->dataset, c->other->column[i].feature);
+    RW_TRY(rw_drift_measure(ctx, rw_result_arena(c), sets, c->model, &c->drift, &c->check.n_drift));
+    c->check.drift = c->drift;
     return RW_OK;
 }
 
@@ -860,7 +717,7 @@ static int check_all(struct rw_ctx *ctx, struct checking *c)
     RW_TRY(count_twins(ctx, c->dataset, hashes, check));
     RW_TRY(check_other(ctx, c, hashes));
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(c), c->feature, check->n_features));
-    RW_TRY(check_features(ctx, c->dataset, c->other, c->feature));
+    RW_TRY(check_features(ctx, c->dataset, c->feature));
     check->features = c->feature;
     for (c->warnings_now = 1; c->warnings_now >= 0; c->warnings_now--) {
         report_queries(c);
@@ -897,13 +754,19 @@ static int read_and_check(struct rw_ctx *ctx, const char *const *paths, int n_pa
 }
 
 int rw_check_new(struct rw_ctx *ctx, const char *const *paths, int n_paths,
-                 const char *const *against, int n_against, struct rw_check **out)
+                 const char *const *against, int n_against, const struct rw_model *model,
+                 struct rw_check **out)
 {
     RW_DEFAULT_FPENV;
     struct checking *c;
     *out = NULL;
     RW_TRY(rw_result_new(ctx, (void **)&c, sizeof(*c)));
+    c->model = model;
+    if (ctx->columns) /* a column to ignore may be in one of the sets */
+        ctx->columns->may_lack_ignored = n_against > 0;
     const int status = read_and_check(ctx, paths, n_paths, against, n_against, c);
+    if (ctx->columns)
+        ctx->columns->may_lack_ignored = 0;
     if (status < 0)
         rw_free(c);
     else

@@ -98,14 +98,14 @@ void rw_result_print(const struct rw_cli *cli, const json_t *document);
 
 /* ---- messages on standard error, and exit codes ---- */
 /* Exit codes of the program. RW_EXIT_MACHINE means that the machine or a device failed (memory, a
- * full disk, a GPU), so that another attempt may succeed. RW_EXIT_BELOW is that of compare's
- * --fail-below. */
+ * full disk, a GPU), so that another attempt may succeed. RW_EXIT_GATE is that of compare's
+ * --fail-below and check's --fail-above. */
 enum rw_exit {
     RW_EXIT_OK = 0,
     RW_EXIT_FAILURE = 1,
     RW_EXIT_USAGE = 2,
     RW_EXIT_MACHINE = 3,
-    RW_EXIT_BELOW = 4
+    RW_EXIT_GATE = 4
 };
 
 /* The text before each message, "rankwood". Each program defines it. */

@@ -1,13 +1,23 @@
 /* `rankwood check` finds properties of data that make training or evaluation worse. Drift, with
- * --against, measures how differently a feature or the labels are distributed in the two sets. */
+ * --against, measures how differently features, labels, query lengths and scores are distributed
+ * in the data and in a reference. */
 #include "cli/cli.h"
 
-enum { SHOWN_DRIFT = 10 };
+enum { SHOWN_FEATURES = 10, SHOWN_FAILURES = 5 };
 
-static struct rw_list against;
+static struct rw_list against, limits;
+static const char *model_file;
+static double most_psi = INFINITY, most_ks = INFINITY; /* the values of --fail-above */
 static const struct rw_option options[] = {
-    {"against", "DATA", "second data set, such as the test set: a file, or several as a.txt,b.txt",
+    {"against", "DATA",
+     "reference to compare DATA with, such as the training set: a file, or several as a.txt,b.txt",
      RW_OPTION_INPUTS, .value = &against},
+    {"model", "MODEL", "with --against: also compare the scores of this model", RW_OPTION_INPUT,
+     .value = &model_file, .idle_without = " against "},
+    {"fail-above", "psi=X|ks=X",
+     "with --against: fail (exit 4) if a population stability index (psi) or Kolmogorov-Smirnov "
+     "distance (ks) is above X, such as psi=0.25; may be repeated",
+     RW_OPTION_LIST, .value = &limits, .idle_without = " against "},
     {0},
 };
 
@@ -19,20 +29,41 @@ static json_t *features_json(const struct rw_check *check)
         const struct rw_feature_check *row = &check->features[i];
         rw_result_add(features,
                       "feature:u absent:n missing:n least:n most:n distinct:u constant:b "
-                      "duplicate_of:o identifies:s orders_labels:b categorical:b drift:n moved:o",
+                      "duplicate_of:o identifies:s orders_labels:b categorical:b",
                       row->feature, row->absent, row->missing, (double)row->least,
                       (double)row->most, row->n_distinct, row->constant,
                       row->duplicate_of < 0 ? json_null() : json_integer(row->duplicate_of),
-                      identifies[row->identifies], row->orders_labels, row->has_vocabulary,
-                      row->drift,
-                      row->moved ? rw_result_row("category:s from:n to:n", row->moved,
-                                                 row->moved_from, row->moved_to)
-                                 : json_null());
+                      identifies[row->identifies], row->orders_labels, row->has_vocabulary);
     }
     return features;
 }
 
-static json_t *document_of(const struct rw_check *check, json_t *findings, json_t *labels)
+/* Adds a table of drift, and returns its rows. */
+static json_t *add_drift(const struct rw_check *check)
+{
+    static const char *const sets[] = {NULL, "data", "reference"};
+    json_t *rows = json_array();
+    int n_shown = SHOWN_FEATURES;
+    for (uint32_t i = 0; i < check->n_drift; i++) {
+        const struct rw_drift *row = &check->drift[i];
+        n_shown += !row->name;
+        rw_result_add(rows,
+                      "of:s feature:o name:s only_in:s psi:n ks:n psi_limit:n ks_limit:n large:b "
+                      "missing_from:n missing_to:n category:s category_from:n category_to:n",
+                      row->of, row->name ? json_integer(row->feature) : json_null(), row->name,
+                      sets[row->only_in], row->psi, row->ks, row->psi_limit, row->ks_limit,
+                      row->is_large, row->missing_reference, row->missing, row->moved,
+                      row->moved_from, row->moved_to);
+    }
+    rw_result_rows("drift from the reference: population stability index (PSI, large above 0.25) "
+                   "and Kolmogorov-Smirnov distance (KS, large above 0.2)",
+                   json_incref(rows), "of;name=feature;psi=PSI=%.3f;ks=KS=%.3f;large");
+    rw_result_most(n_shown, "--json");
+    return rows;
+}
+
+static json_t *document_of(const struct rw_check *check, json_t *findings, json_t *labels,
+                           json_t *drift)
 {
     json_t *all = rw_result_row("findings:O documents:u queries:u features:u shortest_query:u "
                                 "median_query:u longest_query:u split:u empty:u single:u",
@@ -48,9 +79,9 @@ static json_t *document_of(const struct rw_check *check, json_t *findings, json_
                   check->n_other_queries, check->n_shared_queries, check->n_shared_docs);
     rw_result_set(all,
                   "longest_query_id:s falling_by_chance:n constant_ndcg_file:n "
-                  "constant_ndcg_mean:n label_drift:n labels:o per_feature:o",
+                  "constant_ndcg_mean:n labels:o per_feature:o drift:o",
                   rw_check_longest(check), check->falling_by_chance, check->constant_file,
-                  check->constant_mean, check->label_drift, labels, features_json(check));
+                  check->constant_mean, labels, features_json(check), drift);
     return all;
 }
 
@@ -70,28 +101,6 @@ static json_t *add_labels(const struct rw_check *check)
                        (double)check->least_label, (double)check->most_label);
     rw_result_line("%s", line);
     return labels;
-}
-
-/* Adds a table of the features with the largest drift. */
-static void add_drift(const struct rw_check *check)
-{
-    json_t *rows = json_array();
-    for (uint32_t i = 0; i < check->n_features; i++) {
-        const struct rw_feature_check *row = &check->features[i];
-        if (!(row->drift > 0))
-            continue;
-        json_t *one = rw_result_add(rows, "feature:u drift:n", row->feature, row->drift);
-        if (row->moved)
-            rw_result_set(one, "category:s from:n to:n", row->moved, row->moved_from,
-                          row->moved_to);
-    }
-    rw_result_sort(rows, "drift", "feature");
-    while (json_array_size(rows) > SHOWN_DRIFT)
-        json_array_remove(rows, SHOWN_DRIFT);
-    if (json_array_size(rows) > 0)
-        rw_result_line("drift      labels %.3f", check->label_drift);
-    rw_result_rows("features with the largest drift", rows,
-                   "feature;drift==%.3f;category;from==%.3f;to==%.3f");
 }
 
 static void print(const struct rw_cli *cli, const struct rw_check *check)
@@ -122,33 +131,77 @@ static void print(const struct rw_cli *cli, const struct rw_check *check)
     if (check->n_findings == 0)
         rw_result_line("no problems found");
     rw_result_rows(NULL, findings, "level;kind;text=finding");
-    if (check->n_other_docs > 0)
-        add_drift(check);
-    rw_result_print(cli, document_of(check, findings, labels));
+    rw_result_print(cli, document_of(check, findings, labels, add_drift(check)));
+}
+
+/* Sets the limits of --fail-above; of two limits, the lower one counts. */
+static int check(struct rw_cli *cli)
+{
+    for (int i = 0; i < limits.n; i++) {
+        const char *text = limits.text[i];
+        const int is_psi = strncmp(text, "psi=", 4) == 0, is_ks = strncmp(text, "ks=", 3) == 0;
+        const char *number = text + strcspn(text, "=") + (is_psi || is_ks);
+        double *most = is_psi ? &most_psi : &most_ks;
+        char *end;
+        *most = fmin(*most, strtod(number, &end));
+        if (!(is_psi || is_ks) || end == number || *end || !(*most >= 0) || isinf(*most))
+            return rw_wrong(cli,
+                            "option '--fail-above': expected psi=X or ks=X, X 0 or more, found "
+                            "'%.100s'",
+                            text);
+    }
+    return 0;
+}
+
+/* Implements --fail-above. Returns RW_EXIT_GATE, after an error for each of the first rows that
+ * fail, if a statistic is above its limit or unknown. */
+static int gate(const struct rw_check *found)
+{
+    static const char *const only[] = {"", ", which only the data has", ", which the data lacks"};
+    int n = 0;
+    for (uint32_t i = 0; i < found->n_drift && n < SHOWN_FAILURES; i++) {
+        const struct rw_drift *row = &found->drift[i];
+        const char *what =
+            row->name ? rw_text("feature '%s'%s", row->name, only[row->only_in]) : row->of;
+        const char *chance = row->is_large ? "" : "; may be chance, with so few queries";
+        if (isnan(row->psi))
+            rw_msg_error("%s: words in one set and numbers in the other cannot be compared", what);
+        if (row->psi > most_psi)
+            rw_msg_error("%s: PSI %.6f is above %s%s", what, row->psi, rw_exact(most_psi), chance);
+        if (row->ks > most_ks)
+            rw_msg_error("%s: KS %.6f is above %s%s", what, row->ks, rw_exact(most_ks), chance);
+        n += isnan(row->psi) || row->psi > most_psi || row->ks > most_ks;
+    }
+    return n > 0 ? RW_EXIT_GATE : 0;
 }
 
 static int run(struct rw_cli *cli)
 {
     static struct rw_check *found;
-    RW_STEP(rw_load_columns(cli, NULL, NULL, RW_LOAD_ALL));
+    static struct rw_model *model;
+    if (model_file)
+        RW_STEP(rw_load_model(cli, model_file, &model));
+    RW_STEP(rw_load_columns(cli, NULL, model, RW_LOAD_ALL));
     RW_STEP(rw_check_new(cli->ctx, cli->operands.text, cli->operands.n, against.text, against.n,
-                         &found));
+                         model, &found));
     RW_STEP(rw_load_check_columns(cli));
     print(cli, found);
-    return 0;
+    return limits.n > 0 ? gate(found) : 0;
 }
 
 const struct rw_command rw_cmd_check = {
     .name = "check",
     .brief = "find problems in data before training",
     .operands = "DATA...",
-    .about = "Finds problems in data before training: queries whose documents are not adjacent or "
-             "are sorted by label, and features that are constant, duplicates or identifiers. With "
-             "--against, reports the queries and documents that two sets share, and the features "
-             "and labels that are distributed differently.",
+    .about =
+        "Finds problems in data before training: queries whose documents are not adjacent or "
+        "are sorted by label, and features that are constant, duplicates or identifiers. With "
+        "--against, reports the queries and documents that two sets share, and how differently "
+        "features, labels, query lengths and a model's scores are distributed.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_TABLE,
     .params = " categorical threads ",
+    .check = check,
     .run = run,
 };

@@ -356,7 +356,7 @@ static int add_many(const struct rw_cli *cli, json_t **document)
     return 0;
 }
 
-/* Implements --fail-below. Returns RW_EXIT_BELOW, after an error for each failing system and
+/* Implements --fail-below. Returns RW_EXIT_GATE, after an error for each failing system and
  * metric, if the interval of an improvement extends below `least` or is unknown. An improvement is
  * the difference, negated where lower is better. */
 static int gate(void)
@@ -368,7 +368,7 @@ static int gate(void)
         const char *system = systems.text[1 + i % n_others];
         if (worst >= least)
             continue;
-        code = RW_EXIT_BELOW;
+        code = RW_EXIT_GATE;
         if (isnan(worst))
             rw_msg_error("%s: %s: fewer than 2 queries count, so an improvement of at least %s "
                          "cannot be shown",
@@ -377,7 +377,7 @@ static int gate(void)
             rw_msg_error("%s: %s: the interval of the improvement begins at %s, below %s", system,
                          of->metric, rw_figure_signed(worst), rw_exact(least));
     }
-    if (code == RW_EXIT_BELOW)
+    if (code == RW_EXIT_GATE)
         rw_msg_hint("the improvement is the difference, negated where lower is better; with more "
                     "queries, its 95 %% interval is narrower");
     return code;

@@ -1,7 +1,7 @@
 /* `rankwood report` writes a model and its ranking of data as one web page. */
 #include "cli/cli.h"
 
-static struct rw_list valid;
+static struct rw_list valid, against;
 static const char *output;
 static unsigned long long trees = 3, repeats = 1;
 static struct rw_report_options how;
@@ -10,6 +10,9 @@ static const struct rw_option options[] = {
      RW_OPTION_INPUTS, .value = &valid, .needed = 1},
     {"output", "FILE", "write the page to this file (required)", RW_OPTION_OUTPUT, .value = &output,
      .needed = 1},
+    {"against", "DATA",
+     "also show how DATA of --valid drifts from this reference, such as the training set",
+     RW_OPTION_INPUTS, .value = &against},
     {"title", "TEXT", "title of the page [default: Ranking report]", RW_OPTION_TEXT,
      .value = &how.title},
     {"trees", "N", "draw the top levels of the first N trees, 0 to 100 [default: 3]",
@@ -32,11 +35,17 @@ static int check(struct rw_cli *cli)
 
 static int run(struct rw_cli *cli)
 {
+    static struct rw_dataset *reference;
     how.model_name = cli->operands.text[0];
     how.data_name = rw_joined(&valid);
     how.n_trees = (int)trees;
     how.n_repeats = (int)repeats;
     RW_STEP(rw_load_model_and_data(cli, &valid));
+    if (against.n > 0) {
+        RW_STEP(rw_load_dataset(cli, &against, 0, &reference));
+        how.against = reference;
+        how.against_name = rw_joined(&against);
+    }
     RW_STEP(rw_out_file_open(cli->ctx, &cli->out, output));
     RW_STEP(rw_progress_follow(cli->ctx));
     RW_STEP(rw_report(cli->ctx, rw_params_eval(cli->params), cli->model, cli->dataset, &how,
@@ -51,7 +60,7 @@ const struct rw_command rw_cmd_report = {
     .operands = "MODEL --valid DATA -o FILE.html",
     .about = "Writes a web page about a model, in one file that needs no network. It shows "
              "learning curves, the first metric by query and by query size, scores by label, "
-             "features by gain and permutation, the first trees, and the parameters.",
+             "features by gain and permutation, drift, the first trees, and the parameters.",
     .options = options,
     .roles = RW_ROLE_EVALUATION | RW_ROLE_WEIGHTS | RW_ROLE_TABLE,
     .params = " seed threads ",

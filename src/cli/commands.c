@@ -36,7 +36,7 @@ static void help(FILE *out)
           "\n"
           "Exit codes: 0 success; 1 wrong data, model or parameter, or a failed check;\n"
           "2 wrong usage; 3 failure of memory, a disk or a GPU, where a retry may help;\n"
-          "4 compare: interval extends below --fail-below; 130 or 143 ended by a signal.\n"
+          "4 compare --fail-below or check --fail-above; 130 or 143 ended by a signal.\n"
           "\n"
           "Examples:\n"
           "    rankwood train train.txt --valid vali.txt -o model.txt\n"

@@ -90,7 +90,7 @@ int rw_load_columns(struct rw_cli *cli, const struct rw_dataset *like, const str
         .no_label = kind != RW_LOAD_ALL,
         .no_qid = kind == RW_LOAD_SCORES,
         .model = model,
-        .keep_others = model && model == cli->init,
+        .keep_others = model && model != cli->model, /* cli->model only scores */
         .like = like,
         .categorical = given(cli, "categorical"),
         .names = given(cli, "names"),

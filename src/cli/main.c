@@ -562,15 +562,15 @@ static int find_slots(const struct rw_cli *cli, struct slot slot[MOST_SLOTS])
     return n;
 }
 
-/* Returns an option, not given yet, that accepts the file of an operand which does not fit.
- * n_before: matching options to skip. */
+/* Returns an option, not given yet and usable alone, that accepts the file of an operand which does
+ * not fit. n_before: matching options to skip. */
 static const struct rw_option *option_for(const struct rw_cli *cli, const struct slot *slot,
                                           int n_before)
 {
     const char *wanted = slot->kind.is_data ? "DATA" : "MODEL";
     for (const struct rw_option *option = cli->command->options; option->name; option++) {
         if (option->kind != RW_OPTION_OUTPUT && begins(option->argument, wanted) &&
-            !rw_is_given(cli, option->name) && n_before-- == 0)
+            !option->idle_without && !rw_is_given(cli, option->name) && n_before-- == 0)
             return option;
     }
     return NULL;
@@ -637,7 +637,8 @@ static int check_kinds(const struct rw_cli *cli, int argc, char **argv)
         const int wants_model = slot[i].input.wants_model, wants_data = slot[i].input.wants_data;
         const int is_first_model = kind->is_model && slot[0].input.wants_model && !wants_data &&
                                    (i == 0 || slot[0].kind.is_data);
-        const int fits = wants_model ? !kind->is_data || n < 2 : wants_data ? !kind->is_model : 0;
+        const int is_alone = n < 2 || slot[1].input.option; /* of the operands */
+        const int fits = wants_model ? !kind->is_data || is_alone : wants_data && !kind->is_model;
         if (fits || !(kind->is_model || kind->is_data) || is_first_model)
             continue;
         before[i] = option_for(cli, &slot[i], n_before++);

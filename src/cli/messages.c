@@ -357,7 +357,7 @@ int rw_output_end(int code)
     rw_progress_end();
     errno = 0;
     /* An earlier failure has been reported, and may have caused this one. */
-    if ((code != RW_EXIT_OK && code != RW_EXIT_BELOW) || (fflush(stdout) == 0 && !ferror(stdout)))
+    if ((code != RW_EXIT_OK && code != RW_EXIT_GATE) || (fflush(stdout) == 0 && !ferror(stdout)))
         return code;
     return rw_msg_errno(errno ? errno : EIO, "cannot write standard output");
 }

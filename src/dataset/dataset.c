@@ -232,6 +232,24 @@ const char *rw_dataset_feature_name(const struct rw_dataset *dataset, uint32_t f
     return rw_name_of(dataset->name, dataset->n_names, feature);
 }
 
+int rw_dataset_set_names(struct rw_ctx *ctx, struct rw_dataset *dataset, const char *const *names,
+                         uint32_t n)
+{
+    RW_FREED struct rw_feature_name *given = NULL;
+    struct rw_feature_name *made = NULL;
+    if (n > RW_FEATURE_IDS)
+        return rw_fail(ctx, RW_ERR_ARGUMENT, "%u feature names; expected at most %d", n,
+                       RW_FEATURE_IDS);
+    RW_TRY(RW_NEW_RAW(ctx, given, n));
+    for (uint32_t i = 0; i < n; i++)
+        given[i] = (struct rw_feature_name){i, (char *)(uintptr_t)names[i]};
+    RW_TRY(rw_names_copy(ctx, given, (int32_t)n, &made));
+    rw_names_free(dataset->name, dataset->n_names);
+    dataset->name = made;
+    dataset->n_names = (int32_t)n;
+    return RW_OK;
+}
+
 void rw_dataset_feature(const struct rw_dataset *dataset, uint32_t feature, float absent,
                         float *values)
 {

@@ -227,13 +227,19 @@ int rw_columns_are_given(const struct rw_table_columns *columns)
 int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like)
 {
     static const struct rw_columns none;
+    struct rw_table_columns *columns;
     if (!ctx->columns)
         RW_TRY(rw_ctx_set_columns(ctx, &none));
-    drop_names(ctx->columns);
-    ctx->columns->has_noted_extra = 0;
-    ctx->columns->first_other = -1;
-    return like && like->name ? take_names(ctx, ctx->columns, like->name, like->n_names, NULL)
-                              : RW_OK;
+    columns = ctx->columns;
+    drop_names(columns);
+    columns->has_noted_extra = 0;
+    columns->first_other = -1;
+    if (!like || !like->name)
+        return RW_OK;
+    RW_TRY(take_names(ctx, columns, like->name, like->n_names, NULL));
+    memset(columns->needed, 0, (size_t)like->n_names);
+    columns->first_other = like->name[like->n_names - 1].feature + INT64_C(1);
+    return RW_OK;
 }
 
 /* Returns the index of a name in columns->name, or -1. */

@@ -268,9 +268,9 @@ static int take_more_labels(struct header *h)
 static int take_ignored(struct header *h)
 {
     const struct rw_columns *given = &h->columns->given;
-    uint32_t c, end;
+    uint32_t c = 0, end = 0;
     for (int i = 0; i < given->n_ignore && !reads_names_only(h); i++) {
-        if (!find_columns(h, given->ignore[i], &c, &end))
+        if (!find_columns(h, given->ignore[i], &c, &end) && !h->columns->may_lack_ignored)
             return no_column(h, given->ignore[i], " to ignore");
         for (; c < end; c++)
             h->layout->column[c].is_ignored = 1;

@@ -118,6 +118,7 @@ struct rw_table_columns {
     uint8_t *needed;              /* [n_names] 1: the file must have it; owned */
     int has_noted_extra;          /* 1: columns without one of these names have been reported */
     int has_query_text;           /* 1: a table had the column given.query_text */
+    int may_lack_ignored;         /* 1: columns to ignore may be missing */
     int64_t first_other; /* id for the first column whose name is not in `name`, ascending for the
                             next ones; -1: skip such columns */
     /* features with words are those in the list given.categorical and in by_category */
@@ -153,8 +154,8 @@ int rw_columns_find(struct rw_ctx *ctx, const struct rw_table_columns *columns, 
 /* Checks a file that stores the ids of its features (a cache). Fails with RW_ERR_DATA if
  * ctx->columns has a different id for the name of one of its features. */
 int rw_columns_agree(struct rw_ctx *ctx, const char *file, const struct rw_dataset *dataset);
-/* From now on, features are found by the names of `like`. If it is NULL or has no names, features
- * are numbered. */
+/* From now on, features are found by the names of `like`. Files may lack some of them, and other
+ * columns have ids after them. If `like` is NULL or has no names, features are numbered. */
 int rw_columns_like(struct rw_ctx *ctx, const struct rw_dataset *like);
 
 /* ---- shards: the part of the files that a worker reads ----

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/system.h"
+#include "check/drift.h"
 #include "evaluate/evaluate.h"
 
 static const double ties_matter = 0.001; /* as in 'eval' */
@@ -339,6 +340,10 @@ int rw_report_gather(struct rw_ctx *ctx, const struct rw_eval_params *how,
     RW_TRY(list_features(ctx, out));
     if (options->n_repeats > 0 && out->n_features > 0)
         RW_TRY(permute(ctx, how, out));
+    if (options->against)
+        RW_TRY(rw_drift_measure(ctx, &out->arena,
+                                (const struct rw_dataset *const[2]){dataset, options->against},
+                                model, &out->drift, &out->n_drift));
     return count_trees(ctx, out);
 }
 
@@ -702,6 +707,26 @@ static void features(const struct rw_report *report, FILE *out)
     }
 }
 
+/* ---- drift ---- */
+
+static void drift(const struct rw_report *report, FILE *out)
+{
+    rw_html(out,
+            "<p class=\"lead\">Distributions in this data, compared with the reference <b>%1s</b>. "
+            "PSI: population stability index, large above 0.25. KS: Kolmogorov-Smirnov distance, "
+            "large above 0.2, unless chance explains it.</p>\n",
+            report->options->against_name ? report->options->against_name : "");
+    open_table(out, "Drift", "", "*of|*feature|PSI|KS|*large", NULL, 0);
+    for (uint32_t i = 0; i < report->n_drift && i < 3 + FEATURES_SHOWN; i++) {
+        const struct rw_drift *row = &report->drift[i];
+        rw_html(out,
+                "<tr><th scope=\"row\">%s</th><td class=\"text\">%1s</td><td>%f</td><td>%f</td>"
+                "<td class=\"text\">%s</td></tr>\n",
+                row->of, row->name ? row->name : "", row->psi, row->ks, row->is_large ? "yes" : "");
+    }
+    close_table(out);
+}
+
 /* ---- trees and model ---- */
 
 static void tree_rows(const struct rw_report *report, const struct rw_report_tree *drawn,
@@ -818,8 +843,13 @@ static const struct section {
     {"features", "Features", "Features", features},
     {"trees", "Trees", "Trees", trees},
     {"model", "Model and parameters", "Model", model},
+    {"drift", "Drift from the reference", "Drift", drift},
 };
-enum { N_SECTIONS = sizeof(sections) / sizeof(sections[0]) };
+/* Returns the number of sections. The last one, drift, needs a reference. */
+static int n_sections(const struct rw_report *report)
+{
+    return (int)(sizeof(sections) / sizeof(sections[0])) - (report->n_drift == 0);
+}
 
 static void head(const struct rw_report *report, FILE *out)
 {
@@ -848,7 +878,7 @@ static void head(const struct rw_report *report, FILE *out)
             "</dl>\n<nav aria-label=\"Sections\"><ul>\n",
             report->eval->n_queries, report->eval->n_docs, report->model->n_trees,
             report->n_features);
-    for (int i = 0; i < N_SECTIONS; i++)
+    for (int i = 0; i < n_sections(report); i++)
         fprintf(out, "<li><a href=\"#%s\">%s</a></li>\n", sections[i].id, sections[i].link);
     fputs("</ul></nav>\n</header>\n<main>\n", out);
 }
@@ -857,7 +887,7 @@ static void head(const struct rw_report *report, FILE *out)
 static void write_page(const struct rw_report *report, FILE *out)
 {
     head(report, out);
-    for (int i = 0; i < N_SECTIONS; i++) {
+    for (int i = 0; i < n_sections(report); i++) {
         const struct section *at = &sections[i];
         rw_html(out, "<section id=\"%s\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">", at->id,
                 at->id, at->id);

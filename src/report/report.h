@@ -56,6 +56,8 @@ struct rw_report {
     struct rw_report_tree *tree; /* [n_trees] */
     int n_trees;                 /* trees drawn */
     struct rw_arena arena;       /* owns all arrays */
+    struct rw_drift *drift;      /* [n_drift] from options->against */
+    uint32_t n_drift;
     /* the model's ranking of the data */
     double *scores;              /* [n_docs] */
     struct rw_eval *eval;        /* owned */

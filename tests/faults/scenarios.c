@@ -373,7 +373,7 @@ static int measures(struct rw_ctx *ctx)
     DO(rw_compare(ctx, &one, valid, of, scores, NULL, &comparison));
     add(&comparison->all.p, sizeof(double));
     DO(rw_check_new(ctx, (const char *const[]){path_of("train.txt", path)}, 1,
-                    (const char *const[]){path}, 1, &check));
+                    (const char *const[]){path}, 1, NULL, &check));
     add(&check->n_shared_docs, sizeof(check->n_shared_docs));
     DO(rw_qrels_read(ctx, path_of("qrels", path), (const char *const[]){path_of("run", run)}, 1,
                      &read));

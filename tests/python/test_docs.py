@@ -107,6 +107,16 @@ def test_comparing() -> None:
     assert len(names["found"]) == 2
 
 
+def test_drift(capsys: pytest.CaptureFixture[str]) -> None:
+    train_set, day = make(5, 100), make(6, 100)
+    day.X[:, 1] += 2
+    names: dict[str, Any] = {"rankwood": rankwood, "train_set": train_set.dataset(), "day": day.dataset()}
+    names["model"] = rankwood.train({"rounds": 10}, names["train_set"])
+    run("drift", blocks_of("docs/how-to/drift.md"), names)
+    drifted = [name for name, psi in eval(capsys.readouterr().out)]
+    assert drifted == ["scores", "1"]
+
+
 def test_explaining(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     import rankwood.plot

@@ -107,7 +107,7 @@ def test_modules_import_one_way() -> None:
 MODULES = {
     "_audit": "Audit AuditRow",
     "_calibrate": "Calibration",
-    "_check": "DataCheck FeatureCheck Finding",
+    "_check": "DataCheck Drift FeatureCheck Finding",
     "_comparisons": "Compared Comparisons",
     "_core": "DataError DataTypeError FileError FormatError NoEffectWarning ParameterError RankError RankwoodError",
     "_cv": "CrossValidation Fold",

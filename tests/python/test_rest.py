@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import subprocess
 import sys
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -189,7 +191,7 @@ def test_check_finds_errors_of_a_file(tmp_path: Path) -> None:
     assert [one.feature for one in found.features if one.constant] == [1]
     assert found.labels == {0.0: 2, 1.0: 1, 2.0: 1}
     assert found.longest_query_id == "1"
-    assert np.isnan(found.label_drift)
+    assert found.drift == []
     assert all(one.is_warning for one in found.warnings)
     assert found.findings[: len(found.warnings)] == found.warnings
 
@@ -202,8 +204,11 @@ def test_check_of_two_sets(tmp_path: Path) -> None:
     assert found.counts["against_documents"] == 2
     assert found.counts["shared_queries"] == 1
     assert found.counts["shared_documents"] == 1
-    assert found.label_drift == 0.25
-    assert found.features[0].drift == 0.5
+    drift = {one.name or one.of: one for one in found.drift}
+    assert [one.of for one in found.drift[:2]] == ["labels", "query lengths"]
+    assert drift["labels"].ks == 0.25
+    assert drift["1"].ks == 0.5
+    assert (drift["1"].feature, drift["1"].only_in, drift["labels"].feature) == (1, None, None)
 
 
 def test_check_of_memory_is_that_of_a_file(tmp_path: Path) -> None:
@@ -231,14 +236,17 @@ def test_check_compares_categories_by_word() -> None:
         return rw.Dataset(frame, np.arange(80) % 3, qid=np.arange(80) // 4)
 
     first = shops(["a", "b", "c", "d"], ["a", "b", "c", "d"])
-    same = rw.check(first, against=shops(["d", "c", "b", "a"], ["d", "a", "c", "b"])).features[0]
-    assert same.categorical and np.isnan(same.least)
-    assert (same.drift, same.moved) == (0.0, None)
-    assert np.isnan(same.moved_from)
-    other = rw.check(first, against=shops(["d", "d", "b", "a"], ["d", "a", "c", "b"])).features[0]
-    assert (other.drift, other.moved, other.moved_from, other.moved_to) == (0.25, "c", 0.25, 0.0)
-    numbers = rw.check(first).features[1]
-    assert (numbers.categorical, numbers.most, numbers.moved) == (False, 6.0, None)
+    def drift(against: rw.Dataset) -> rw.Drift:
+        return next(one for one in rw.check(first, against=against).drift if one.name == "shop")
+
+    same = drift(shops(["d", "c", "b", "a"], ["d", "a", "c", "b"]))
+    assert (same.psi, same.category) == (0.0, None)
+    assert np.isnan([same.ks, same.category_from]).all()
+    other = drift(shops(["d", "d", "b", "a"], ["d", "a", "c", "b"]))
+    assert (other.category, other.category_from, other.category_to) == ("c", 0.0, 0.25)
+    features = rw.check(first).features
+    assert (features[0].categorical, features[1].categorical, features[1].most) == (True, False, 6.0)
+    assert np.isnan(features[0].least)
 
 
 def test_check_refuses(tmp_path: Path) -> None:
@@ -269,6 +277,23 @@ def test_report_is_a_page(tmp_path: Path, dataset: rw.Dataset, measured: rw.Mode
     assert fewer is not None
     assert len(fewer) < len(page)
     assert os.listdir(tmp_path) == ["page.html"]
+
+
+def test_report_of_drift(tmp_path: Path, dataset: rw.Dataset, measured: rw.Model) -> None:
+    x, y, qid = make_arrays()
+    moved = rw.Dataset(np.where(np.arange(6) == 2, x + 3, x), y, qid=qid, feature_names=dataset.feature_names)
+    page = measured.report(None, moved, against=dataset, n_repeats=0)
+    assert page is not None
+    row = r"<tr><th scope=.row.>([a-z ]+)</th>.*?<bdi>(.*?)</bdi></td><td>([\d.]+)</td>.*?>(yes|)</td>"
+    rows = re.findall(row, page)
+    drift = rw.check(moved, against=dataset, model=measured).drift
+    assert rows == [
+        (one.of, escape(one.name or ""), f"{one.psi:.6f}", "yes" if one.large else "") for one in drift
+    ]
+    assert [row[1] for row in rows if row[3]][-1:] == ["c"]
+    assert "Drift" not in (measured.report(None, moved, n_repeats=0) or "Drift")
+    with pytest.raises(rw.DataError, match="no labels"):
+        measured.report(None, moved, against=rw.Dataset(x, feature_names=dataset.feature_names))
 
 
 def test_report_refuses(tmp_path: Path, dataset: rw.Dataset, measured: rw.Model) -> None:

@@ -17,8 +17,8 @@ static struct rw_check *check(const char *against)
 {
     const char *paths[] = {"d"}, *others[] = {against};
     struct rw_check *out;
-    cr_assert_eq(rw_check_new(scratch_ctx, paths, 1, others, against != NULL, &out), RW_OK, "%s",
-                 rw_last_error(scratch_ctx));
+    cr_assert_eq(rw_check_new(scratch_ctx, paths, 1, others, against != NULL, NULL, &out), RW_OK,
+                 "%s", rw_last_error(scratch_ctx));
     return out;
 }
 
@@ -57,7 +57,7 @@ Test(check_data_set, queries_and_labels)
     for (int i = 0; i < 4; i++)
         cr_expect(out->label[i] == labels[i] && out->label_docs[i] == docs[i], "%d", i);
     cr_expect(out->least_label == 0 && out->most_label == 2);
-    cr_expect(isnan(out->label_drift) && isnan(out->features[0].drift));
+    cr_expect_eq(out->n_drift, 0u);
     cr_expect_str_eq(found(out, "empty-queries"), "3 of the queries (37.5 %) have no label above "
                                                   "0: NDCG depends on how '--empty' counts them");
     cr_expect(out->findings[0].is_warning && !out->findings[out->n_findings - 1].is_warning);
@@ -68,6 +68,17 @@ Test(check_data_set, queries_and_labels)
     struct rw_dataset *dataset;
     cr_expect_eq(rw_dataset_read(scratch_ctx, paths, 1, &dataset), RW_ERR_PARSE, "%s",
                  rw_last_error(scratch_ctx));
+}
+
+/* Returns the drift of something, such as "labels", or of a feature by its name. */
+static const struct rw_drift *drift(const struct rw_check *check, const char *what)
+{
+    uint32_t i = 0;
+    while (i < check->n_drift &&
+           strcmp(check->drift[i].name ? check->drift[i].name : check->drift[i].of, what) != 0)
+        i++;
+    cr_assert_lt(i, check->n_drift, "%s", what);
+    return &check->drift[i];
 }
 
 /* 60 queries of 4 documents: features of every kind. */
@@ -141,21 +152,34 @@ Test(check_data_set, two_sets)
     write_features("other", 1, 0.5, 0);
     struct rw_check *out = check("same");
     cr_expect(out->n_shared_queries == 60 && out->n_shared_docs == 240);
-    cr_expect(out->label_drift == 0 && out->features[3].drift == 0);
+    for (uint32_t i = 0; i < out->n_drift; i++)
+        cr_expect(out->drift[i].psi == 0 && out->drift[i].ks == 0 && !out->drift[i].is_large);
     rw_free(out);
     out = check("other");
     cr_expect(out->n_shared_queries == 0 && out->n_shared_docs == 0);
     cr_expect(out->n_other_docs == 240 && out->n_other_queries == 60);
-    cr_expect_float_eq(out->features[3].drift, 0.5, 0.1);
-    cr_expect(out->features[4].drift < 0.15);
-    cr_expect(strstr(found(out, "feature-drift"), "(distance above 0.248): 4"), "%s",
+    cr_expect_float_eq(drift(out, "4")->ks, 0.5, 0.1);
+    cr_expect(drift(out, "4")->is_large && !drift(out, "5")->is_large);
+    cr_expect(drift(out, "5")->ks < 0.15 && drift(out, "5")->psi < 0.1);
+    cr_expect_eq(out->n_drift, 2u + 11);
+    cr_expect(strcmp(out->drift[0].of, "labels") == 0 &&
+              strcmp(out->drift[1].of, "query lengths") == 0);
+    for (uint32_t i = 3; i < out->n_drift; i++)
+        cr_expect(out->drift[i - 1].psi >= out->drift[i].psi);
+    cr_expect(strstr(found(out, "feature-drift"), "large drift of features (1): 4 PSI "), "%s",
               found(out, "feature-drift"));
     cr_expect_null(found(out, "label-drift"));
+    /* chance exceeds the square root of 60 / 2 times the distance, 1.949, once in 1,000 */
+    cr_expect_float_eq(drift(out, "4")->ks_limit, 1.9494746 * sqrt(2 / 60.0), 1e-9);
     rw_free(out);
     scratch_text("tiny", "1 qid:3 1:8 77:1\n0 qid:x 1:9\n");
     out = check("tiny");
     cr_expect_eq(out->n_shared_queries, 1u);
-    cr_expect(found(out, "features-only-here") && found(out, "features-only-there"));
+    cr_expect(strstr(found(out, "features-only-here"), "(10): "), "%s",
+              found(out, "features-only-here"));
+    cr_expect(strstr(found(out, "features-only-there"), "(1): 77"));
+    cr_expect(drift(out, "77")->only_in == 2 && drift(out, "2")->only_in == 1);
+    cr_expect_eq(drift(out, "1")->only_in, 0);
     rw_free(out);
 }
 
@@ -242,24 +266,67 @@ Test(check_data_set, drift_of_missing_values)
         fclose(file);
     }
     struct rw_check *out = check("other");
-    cr_expect_float_eq(out->features[0].drift, 0.25, 1e-12);
+    const struct rw_drift *row = drift(out, "1");
+    cr_expect_float_eq(row->ks, 0.25, 1e-12);
+    cr_expect_float_eq(row->psi, log(3) / 4 + log(7 / 5.0) / 4, 1e-12);
+    cr_expect(row->missing == 0.125 && row->missing_reference == 0.375);
     rw_free(out);
 }
 
-/* Of 1, 2, 2, 3 and 2, 4: at 3 all of the one set, half of the other. */
+/* Of 1, 2, 2, 3 and 2, 4: at 3 all of the one set, half of the other. An independent document is
+ * two documents of a query, so fractions below (1/2 + 1) / 4 count as that. */
 Test(check_data_set, distance)
 {
     scratch_text("d", "0 qid:a 1:1 2:1\n1 qid:a 1:2 2:1\n0 qid:b 1:2 2:2\n1 qid:b 1:3 2:2\n");
     scratch_text("other", "0 qid:c 1:2 2:1\n1 qid:c 1:4 2:2\n");
     scratch_text("apart", "0 qid:c 1:4 2:nan\n1 qid:c 1:4 2:nan\n");
     struct rw_check *out = check("other");
-    cr_expect_float_eq(out->features[0].drift, 0.5, 1e-15);
-    cr_expect_eq(out->features[1].drift, 0.0);
+    cr_expect_float_eq(drift(out, "1")->ks, 0.5, 1e-15);
+    cr_expect_float_eq(drift(out, "1")->psi, (0.375 - 0.5) * log(0.375 / 0.5), 1e-15);
+    cr_expect(drift(out, "2")->ks == 0 && drift(out, "2")->psi == 0);
     rw_free(out);
     out = check("apart");
-    cr_expect_eq(out->features[0].drift, 1.0);
-    cr_expect_eq(out->features[1].drift, 1.0); /* missing alone */
+    cr_expect_eq(drift(out, "1")->ks, 1.0);
+    cr_expect_eq(drift(out, "2")->ks, 1.0); /* missing alone */
     rw_free(out);
+}
+
+/* Writes a document per query, whose value is `number` of its query. */
+static void write_values(const char *name, uint32_t n, double (*number)(uint32_t))
+{
+    FILE *file = fopen(name, "w");
+    for (uint32_t q = 0; q < n; q++)
+        fprintf(file, "%u qid:%u 1:%g\n", q % 2, q, number(q));
+    fclose(file);
+}
+static double half_zeros(uint32_t q)
+{
+    return q % 2 ? 0.0 : q;
+}
+static double half_negative(uint32_t q)
+{
+    return q % 2 ? -1.0 : q;
+}
+static double half_tiny(uint32_t q)
+{
+    return q % 2 ? 1e-20 : q;
+}
+
+/* A value that fills deciles is a bin of its own, so PSI sees where it went. */
+Test(check_data_set, values_of_many_documents_have_bins)
+{
+    double (*const moved[])(uint32_t) = {half_negative, half_tiny};
+    write_values("other", 1000, half_zeros);
+    for (int i = 0; i < 2; i++) {
+        write_values("d", 1000, moved[i]);
+        struct rw_check *out = check("other");
+        /* 500 values leave the bin of 0, for an empty bin or for that of the next decile */
+        const double before = i == 0 ? 0.0005 : 0.099, after = i == 0 ? 0.5 : 0.599;
+        cr_expect_float_eq(drift(out, "1")->psi,
+                           0.5 * log(0.501 / 0.001) + (after - before) * log(after / before), 1e-9,
+                           "%d: %g", i, drift(out, "1")->psi);
+        rw_free(out);
+    }
 }
 
 Test(check_data_set, each_document_its_own_query)
@@ -297,7 +364,7 @@ Test(check_data_set, one_document_and_no_document)
     rw_free(out);
     scratch_text("d", "");
     const char *paths[] = {"d"};
-    cr_expect_lt(rw_check_new(scratch_ctx, paths, 1, NULL, 0, &out), 0);
+    cr_expect_lt(rw_check_new(scratch_ctx, paths, 1, NULL, 0, NULL, &out), 0);
     cr_assert_null(out);
 }
 
@@ -309,7 +376,7 @@ Test(check_data_set, every_allocation_may_fail)
         const char *paths[] = {"d"};
         struct rw_check *out;
         rw_mem_fail_from(n);
-        const int status = rw_check_new(scratch_ctx, paths, 1, paths, 1, &out);
+        const int status = rw_check_new(scratch_ctx, paths, 1, paths, 1, NULL, &out);
         rw_mem_fail_from(0);
         if (status == RW_OK) {
             cr_assert_gt(n, 80);
@@ -337,8 +404,8 @@ static struct rw_check *check_shops(const char *against)
     const struct rw_columns columns = {.categorical = "shop,other"};
     struct rw_check *out;
     cr_assert_eq(rw_ctx_set_columns(scratch_ctx, &columns), RW_OK);
-    cr_assert_eq(rw_check_new(scratch_ctx, mine, 1, &against, against != NULL, &out), RW_OK, "%s",
-                 rw_last_error(scratch_ctx));
+    cr_assert_eq(rw_check_new(scratch_ctx, mine, 1, &against, against != NULL, NULL, &out), RW_OK,
+                 "%s", rw_last_error(scratch_ctx));
     return out;
 }
 
@@ -352,25 +419,28 @@ Test(check_data_set, categories_are_compared_by_word)
     struct rw_check *out = check_shops("turned.csv");
     const struct rw_feature_check *f = out->features;
     cr_expect(f[0].has_vocabulary && f[1].has_vocabulary && !f[2].has_vocabulary);
-    cr_expect(f[0].drift == 0 && f[0].moved == NULL);
+    cr_expect(drift(out, "shop")->psi == 0 && drift(out, "shop")->moved == NULL);
+    cr_expect(isnan(drift(out, "shop")->ks) && drift(out, "x")->ks >= 0);
     cr_expect(isnan(f[0].least) && isnan(f[0].most) && f[2].most == 4);
     cr_expect_eq(f[0].n_distinct, 4u);
     cr_expect_eq(f[1].missing, 0.125);
-    cr_expect_str_eq(f[1].moved, "a", "of equal moves the first by bytes");
-    cr_expect(f[1].moved_from == 0.125 && f[1].moved_to == 0.25);
+    const struct rw_drift *row = drift(out, "other");
+    cr_expect_str_eq(row->moved, "a", "of equal moves the first by bytes");
+    cr_expect(row->moved_from == 0.25 && row->moved_to == 0.125);
     rw_free(out);
     out = check_shops("fewer.csv");
-    f = out->features;
-    cr_expect_str_eq(f[0].moved, "b");
-    cr_expect(f[0].drift == 0.25 && f[0].moved_from == 0.25 && f[0].moved_to == 0);
-    cr_expect_str_eq(f[1].moved, "b");
-    cr_expect_null(strstr(found(out, "category-drift"), "2 '"));
-    cr_expect(strstr(found(out, "category-drift"), "feature 0 'b' 0.250 to 0.000, 1 'b' 0.250 to "),
-              "%s", found(out, "category-drift"));
-    cr_expect(strstr(found(out, "feature-drift"), "2 features have different distributions"));
+    row = drift(out, "shop");
+    cr_expect_str_eq(row->moved, "b");
+    cr_expect(row->moved_from == 0 && row->moved_to == 0.25 && row->is_large);
+    /* b is new, c halves; fractions below (1/60 + 1/60) / 4 count as that */
+    cr_expect_float_eq(row->psi, 0.25 * log(2) + (0.25 - 1 / 120.0) * log(30), 1e-12);
+    cr_expect_str_eq(drift(out, "other")->moved, "b");
+    cr_expect(strstr(found(out, "feature-drift"), "shop PSI 0.995 'b' 0.000 to 0.250"), "%s",
+              found(out, "feature-drift"));
+    cr_expect(strstr(found(out, "feature-drift"), "features (2): "));
     rw_free(out);
     out = check_shops("d.csv");
-    cr_expect(out->n_shared_docs == 240 && out->features[0].drift == 0);
+    cr_expect(out->n_shared_docs == 240 && drift(out, "shop")->psi == 0);
     cr_expect_eq(out->features[1].duplicate_of, -1);
     rw_free(out);
 }
@@ -388,9 +458,9 @@ Test(check_data_set, words_and_numbers_are_not_compared)
     cr_assert_eq(rw_dataset_cache_files(scratch_ctx, params, &csv, 1, "n.rwb"), RW_OK);
     rw_params_free(params);
     struct rw_check *out = check_shops("n.rwb");
-    cr_expect(isnan(out->features[0].drift) && !out->features[0].moved);
+    cr_expect(isnan(drift(out, "shop")->psi) && !drift(out, "shop")->moved);
     cr_expect_str_eq(found(out, "features-by-words"),
-                     "2 features have words in one set and numbers in the other, so they are not "
-                     "compared");
+                     "features with words in one set and numbers in the other, which are not "
+                     "compared (2): shop, other");
     rw_free(out);
 }
