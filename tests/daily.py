@@ -40,7 +40,7 @@ BAD = {5: ("few", r"refused: \d+ clicks, fewer than 1500"),
        9: ("empty", r"refused: '.*/day-09/clicks.tsv' is empty"),
        13: ("new", r"refused: features: new: fresh"),
        17: ("killed", r"(deployed: .*|refused: compare: .*) \(started again after an interruption\)"),
-       23: ("broken", r"refused: check: (feature 'f(11|23)': KS 0\.\d+ is above 0.4(; )?){2}")}
+       23: ("broken", r"refused: drift: (?=.*feature 'f11': KS 0\.\d+ is above 0\.25)(?=.*feature 'f23': KS).*")}
 DEPLOYED = r"deployed: ndcg@10 [+-]0\.\d+, the first result changes in \d+\.\d+ % of all queries"
 GOOD = DEPLOYED + r"|refused: compare: .*: ndcg@10: the interval of the improvement begins at -0\.\d+, below -0\.01"
 FEWEST_DEPLOYED = 10  # of the good days

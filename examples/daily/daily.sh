@@ -20,7 +20,7 @@ train=${TRAIN:---rounds 100}   # options of 'rankwood train'
 export=${EXPORT:---to c}       # options of 'rankwood export'
 window=${WINDOW:-7}            # number of good days to train on
 min_clicks=${MIN_CLICKS:-1000} # a day with fewer is refused
-max_drift=${MAX_DRIFT:-ks=.4}  # a day with drift above this is refused
+max_drift=${MAX_DRIFT:-ks=.25} # a day with more drift is refused: see docs/how-to/drift.md
 margin=${MARGIN:-.01}          # loss of NDCG@10 that the comparison must rule out
 tab=$(printf '\t') table='--label-column grade --qid-column query'
 
@@ -39,7 +39,8 @@ step() { # name, command: ends the run with the command's error if it fails
     code=$?
     cat "$store/errors" >&2
     [ $code != 0 ] || return 0
-    reason="$name: $({ grep error: "$store/errors" || head -n 1 "$store/errors"; } | sed "s/.*error: //; s|$work/||g" | paste -s -d '|' - | sed 's/|/; /g')"
+    reason="$name: $({ grep error: "$store/errors" || head -n 1 "$store/errors"; } |
+        sed "s/.*error: //; s|$work/||g" | paste -s -d '|' - | sed 's/|/; /g')"
     case "$1 $code" in
     "$rankwood 1" | "$rankwood 4") refuse "$reason" ;;
     "$rankwood 2") finish 2 "failed: $reason" ;;
@@ -67,7 +68,6 @@ deployed() { # ends with the gain and the churn that the comparison printed
     gain='s/^ndcg@10 .* \([+-][0-9.]*\) .*[+-].*[+-].*/: ndcg@10 \1/p; s/^churn: \(.*\), the set.*/, \1/p'
     finish 0 "deployed$(sed -n "$gain" "$store/models/$day/compared.txt" 2>/dev/null | tr -d '\n')"
 }
-
 usage() { sed -n '4,6s/^# *//p' "$0" >&2 && exit 2; }
 command=${1-} day=${2-} again=''
 case "$# $command" in '2 start' | '2 run' | '2 rollback') ;; *) usage ;; esac
@@ -99,9 +99,8 @@ fi
 expr "x$current" \< "x$day" >/dev/null || refuse "the model of a later day is in service: $current"
 say "started" 3>/dev/null || exit 3
 old=$store/models/$current
-if [ "$command" = run ] && { [ -z "$current" ] || [ ! -e "$old/model.txt" ]; }; then
+[ "$command" = start ] || [ -e "$old/model.txt" ] ||
     finish 2 "failed: no model of this job is in service; 'daily.sh start' deploys the first"
-fi
 rm -rf "$work" "$store/good/$day" && mkdir "$work" || exit 3
 
 # The log, its features, and labels from the clicks of the last good days
@@ -121,16 +120,15 @@ set -- $(awk -F '\t' 'NR == FNR { known[$1, $2]; next }
 [ "$1" -ge "$min_clicks" ] || refuse "$1 clicks, fewer than $min_clicks"
 [ "$3" -le $(($2 / 10)) ] || refuse "$3 of $2 displayed documents have no features"
 
-# The day is good if its features are distributed as those that the model in service was trained on.
+# The day is good if its features, labels and scores are distributed as on the day of the model in service.
 header="grade${tab}query${tab}$(names "$features" | paste -s -)"
 labelled "$work/day.tsv" "$day"
 if [ "$command" = run ]; then
-    step check "$rankwood" check "$work/day.tsv" --against "$old/train.tsv" $table --fail-above "$max_drift" --quiet >"$work/checked.txt"
+    step drift "$rankwood" check "$work/day.tsv" --against "$old/day.tsv" --model "$old/model.txt" $table --quiet \
+        --fail-above "$max_drift" >"$work/drift.txt"
 fi
 days=$(ls "$store/good" | awk -v day="$day" '$0 < day' | tail -n "$window")
-if [ "$command" = start ]; then
-    rm -f "$store"/good/* && days=$day
-fi
+[ "$command" = run ] || { rm -f "$store"/good/* && days=$day; }
 touch "$store/good/$day" || exit 3
 [ -n "$days" ] || refuse "no good day before this one"
 
