@@ -2082,12 +2082,13 @@ struct rw_judge {
                                  them; NULL: chosen from the rates (rw_judged.threshold) */
     uint64_t min_impressions; /* documents with fewer impressions in a query get no label, from 1 */
     double prior;             /* strength of the mean rate, in examined impressions, 0 to 1e6 */
-    int use_satisfaction;     /* "dbn": 1: a rate is that of clicks that end the search */
+    int use_satisfaction;     /* "dbn": 1: a rate is that of clicks that end the search, with a
+                                 probability of its own for each document */
 };
 #define RW_JUDGE_COLUMNS "session,query,document,position,click"
 #define RW_JUDGE_DEFAULTS                         \
     {                                             \
-        "pbm", RW_JUDGE_COLUMNS, NULL, 10, 2.0, 0 \
+        "pbm", RW_JUDGE_COLUMNS, NULL, 10, 1.0, 0 \
     }
 enum { RW_JUDGE_MAX_GRADE = 31, RW_JUDGE_GRADES = 4, RW_JUDGE_MAX_POSITIONS = 256 };
 /* A displayed position. low, high: the 95 % interval of the propensity. */
@@ -2114,7 +2115,7 @@ struct rw_judged {
     int n_thresholds;
     double threshold[RW_JUDGE_MAX_GRADE]; /* [n_thresholds] smallest rate of the grades from 1 */
     int n_passes;                         /* passes of the estimation over the log */
-    double mean_rate;                     /* of all documents, which the prior has */
+    double mean_rate;                     /* mean over all impressions, which the prior has */
     double continuation; /* "dbn": probability to continue without satisfaction; else NaN */
     const struct rw_judged_position *position; /* [n_positions] rising */
     const struct rw_judged_label *label; /* [n_labels] by query and document, by their bytes */

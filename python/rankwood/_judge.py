@@ -158,7 +158,7 @@ def judge(
     *,
     columns: Sequence[str] = _COLUMNS,
     min_impressions: int = 10,
-    prior: float = 2.0,
+    prior: float = 1.0,
     satisfaction: bool = False,
     thresholds: Sequence[float] | None = None,
 ) -> Judged:
@@ -177,10 +177,10 @@ def judge(
         Names of the columns, in this order. Four names lack the session.
     min_impressions : int, default 10
         Documents of a query with fewer impressions get no label; at least 1.
-    prior : float, default 2
+    prior : float, default 1
         Examined impressions with the mean rate that are added to each document, 0 to 1e6.
     satisfaction : bool, default False
-        With ``"dbn"``: count only clicks that end the search.
+        With ``"dbn"``: count only clicks that end the search, with a probability of its own for each document.
     thresholds : sequence of float, default None
         Smallest rates of the grades 1, 2, ..., rising. None: four, chosen so that the gain of a grade is proportional
         to its rate.

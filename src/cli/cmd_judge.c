@@ -21,7 +21,7 @@ static const struct rw_option options[] = {
      RW_OPTION_NUMBER, .value = &min_impressions, .range = {1, 1ull << 32}},
     {"prior", "X",
      "add the mean rate with the weight of X examined impressions to each rate, 0 to 1e6 "
-     "[default: 2]",
+     "[default: 1]",
      RW_OPTION_LOSS, .value = &how.prior},
     {"satisfaction", NULL,
      "with --model dbn: count only clicks that end the search; needs dozens of clicks per document",

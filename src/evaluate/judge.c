@@ -13,11 +13,14 @@
  * 2009): a user reads from the top, clicks an examined document with its probability a, and is
  * satisfied by a clicked one with its probability s. Satisfied users stop; others continue with the
  * probability g. EM computes, for each session, the probability that a document was examined, and
- * that the last click satisfied. The rate is a, or a s if the caller wants it: s has a large error,
- * as only what follows a document's clicks determines it.
+ * that the last click satisfied. The rate is a, or a s if the caller wants it. Only what follows a
+ * document's clicks determines its s, so s has a large error, which also changes how often the
+ * documents below were examined. For the rate a, all documents therefore share s; for a s, the
+ * prior draws s to its mean.
  *
  * The prior is added to the rates only. During estimation, it would make documents that are seldom
- * seen alike, and positions as well.
+ * seen alike, and positions as well. Its mean is that of all impressions: a mean of examined
+ * impressions is one of high positions, and would raise the rates of seldom examined documents.
  *
  * The sums of dbn are integers, in units of 2^-30, so the number of threads has no effect. Those of
  * pbm are made by one thread. */
@@ -391,6 +394,8 @@ static void set(double *parameter, double value, double *change)
 static double set_parameters(struct job *job)
 {
     const struct cascade_sums *sums = &job->sums;
+    /* A prior of 1e18 gives the mean to all documents. */
+    const double prior = job->how->use_satisfaction ? job->how->prior : 1e18;
     double satisfied = 0.0, change = 0.0;
     for (uint32_t i = 0; i < job->log->n_pairs; i++) {
         struct pair *pair = &job->pair[i];
@@ -398,13 +403,15 @@ static double set_parameters(struct job *job)
         pair->n_examined = (double)pair->examined / UNIT;
         if (pair->examined > 0)
             pair->attraction = limited((double)pair->clicks / pair->n_examined);
-        if (pair->clicks > 0)
-            pair->satisfaction = limited((double)pair->satisfied / UNIT / (double)pair->clicks);
+        if ((double)pair->clicks + prior > 0)
+            pair->satisfaction =
+                limited(((double)pair->satisfied / UNIT + prior * job->mean_satisfaction) /
+                        ((double)pair->clicks + prior));
     }
     if (sums->n_could_continue > 0)
         set(&job->continuation, limited((double)sums->n_continued / (double)sums->n_could_continue),
             &change);
-    set(&job->mean_satisfaction, satisfied / (double)job->out->n_clicks, &change);
+    set(&job->mean_satisfaction, limited(satisfied / (double)job->out->n_clicks), &change);
     for (int k = 0; k < job->n_positions; k++) {
         struct rw_judged_position *position = &job->position[k];
         set(&position->propensity,
@@ -413,17 +420,15 @@ static double set_parameters(struct job *job)
     return change;
 }
 
-/* Makes propensities relative to the first position, with intervals for given parameters. */
-static void relate_to_first(struct job *job)
+/* Sets the 95 % intervals for given parameters. The first position is always examined. */
+static void set_share_intervals(struct job *job)
 {
-    const double first = job->position[0].propensity;
     for (int k = 0; k < job->n_positions; k++) {
         struct rw_judged_position *position = &job->position[k];
-        const double p = fmin(position->propensity, 1.0);
-        const double half = Z95 * sqrt(p * (1.0 - p) / (double)position->n_impressions);
-        position->propensity = p / first;
-        position->low = fmax(p - half, 0.0) / first;
-        position->high = (p + half) / first;
+        const double p = position->propensity;
+        const double half = Z95 * sqrt(fmax(p * (1.0 - p), 0.0) / (double)position->n_impressions);
+        position->low = fmax(p - half, 0.0);
+        position->high = p + half;
     }
 }
 
@@ -436,7 +441,7 @@ static int estimate_dbn(struct job *job)
     for (size_t i = 0; i < log->n; i++)
         session_first[log->row[i].session + 1] = i + 1;
     job->session_first = session_first;
-    job->continuation = 0.5;
+    job->continuation = job->mean_satisfaction = 0.5;
     for (uint32_t i = 0; i < log->n_pairs; i++) {
         struct pair *pair = &job->pair[i];
         pair->satisfaction = 0.5;
@@ -456,7 +461,7 @@ static int estimate_dbn(struct job *job)
                                 add_sessions, job));
         change = set_parameters(job);
     }
-    relate_to_first(job);
+    set_share_intervals(job);
     return RW_OK;
 }
 
@@ -480,20 +485,19 @@ static int estimate(struct job *job)
 static void set_rates(struct job *job)
 {
     const double prior = job->how->prior;
-    double examined = 0.0;
-    for (uint32_t i = 0; i < job->log->n_pairs; i++)
-        examined += job->pair[i].n_examined;
-    const double mean = (double)job->out->n_clicks / examined;
+    double mean = 0.0;
+    for (int k = 0; k < job->n_positions; k++) {
+        const struct rw_judged_position *position = &job->position[k];
+        if (position->n_clicks > 0)
+            mean += (double)position->n_clicks / position->propensity;
+    }
+    mean /= (double)job->log->n;
     for (uint32_t i = 0; i < job->log->n_pairs; i++) {
         struct pair *pair = &job->pair[i];
-        const double c = (double)pair->clicks;
-        const double weight = pair->n_examined + prior, satisfied = (double)pair->satisfied / UNIT;
-        const double rate = weight > 0 ? (c + prior * mean) / weight : 0.0;
-        pair->scale = 1.0;
-        if (job->how->use_satisfaction)
-            pair->scale = c + prior > 0 ? (satisfied + prior * job->mean_satisfaction) / (c + prior)
-                                        : job->mean_satisfaction;
-        pair->rate = fmin(rate, 1.0) * pair->scale;
+        const double clicks = (double)pair->clicks + prior * mean;
+        pair->scale = job->how->use_satisfaction ? pair->satisfaction : 1.0;
+        pair->rate =
+            clicks > 0 ? fmin(clicks / (pair->n_examined + prior), 1.0) * pair->scale : 0.0;
     }
     job->out->mean_rate = mean * (job->how->use_satisfaction ? job->mean_satisfaction : 1.0);
 }

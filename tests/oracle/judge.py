@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 SHOWN = 6
-PRIOR = 2.0  # the default of --prior
+PRIOR = 1.0  # the default of --prior
 
 
 def log_of(user, n_queries, n_sessions, seed, eta=1.0):
@@ -79,11 +79,19 @@ def pbm(rows, passes):
                 expected[k] += n * rate[p]
         theta = {k: clicks[k] / expected[k] for k in theta}
         theta = {k: t / theta[1] for k, t in theta.items()}
-    total = sum(c for cells in pairs.values() for _, c in cells.values())
-    seen = {p: sum(n * theta[k] for k, (n, _) in cells.items()) for p, cells in pairs.items()}
-    mean = total / sum(seen.values())
-    return theta, {p: min(1.0, (sum(c for _, c in cells.values()) + PRIOR * mean) / (seen[p] + PRIOR))
-                   for p, cells in pairs.items()}
+    return theta, rates(rows, {p: sum(n * theta[k] for k, (n, _) in cells.items()) for p, cells in pairs.items()},
+                        {k: theta[k] * sum(cells.get(k, (0,))[0] for cells in pairs.values()) for k in theta})
+
+
+def rates(rows, seen, at):
+    """{pair: rate}. seen, at: examined impressions of a pair, and of a position. The prior has the mean over all
+    impressions of the rates of their positions."""
+    clicks, clicks_at = dict.fromkeys(seen, 0), dict.fromkeys(at, 0)
+    for _, q, d, k, c in rows:
+        clicks[q, d] += c
+        clicks_at[k] += c
+    mean = sum(clicks_at[k] / at[k] for _, _, _, k, _ in rows) / len(rows)
+    return {p: min(1.0, (clicks[p] + PRIOR * mean) / (seen[p] + PRIOR)) for p in seen}
 
 
 def states(session, a, s, g):
@@ -108,8 +116,9 @@ def states(session, a, s, g):
             yield p * (1 - s[pair] if c else 1.0), read, None, onwards, onwards
 
 
-def dbn(rows, passes):
-    """({position: share examined, relative to the first}, g, {pair: rate})"""
+def dbn(rows, passes, own):
+    """({position: share examined, relative to the first}, g, {pair: rate}). own: the rate is that of satisfied clicks,
+    and each document has its own probability to satisfy, with the prior."""
     sessions = [[((q, d), k, c) for _, q, d, k, c in group]
                 for _, group in itertools.groupby(rows, key=lambda row: row[0])]
     n, clicks = {}, {}
@@ -134,12 +143,12 @@ def dbn(rows, passes):
                 went += onwards * p / total
                 could += chances * p / total
         a = {p: clicks[p] / examined[p] for p in n}
-        s = {p: satisfied[p] / clicks[p] if clicks[p] else 0.5 for p in n}
+        mean_s = sum(satisfied.values()) / sum(clicks.values())
+        s = {p: (satisfied[p] + PRIOR * mean_s) / (clicks[p] + PRIOR) if own else mean_s for p in n}
         g = went / could
-    mean = sum(clicks.values()) / sum(examined.values())
-    mean_s = sum(satisfied.values()) / sum(clicks.values())
-    rate = {p: (clicks[p] + PRIOR * mean) / (examined[p] + PRIOR) * (satisfied[p] + PRIOR * mean_s) /
-               (clicks[p] + PRIOR) for p in n}
+    rate = rates(rows, examined, at)
+    if own:
+        rate = {p: rate[p] * s[p] for p in n}
     return {k: v / at[1] for k, v in at.items()}, g, rate
 
 
@@ -165,8 +174,14 @@ def check_pbm(program, folder):
 
 def check_dbn(program, folder):
     rows, _ = log_of("dbn", 12, 25, 2)
-    result, labels, _ = judge(program, folder, rows, "--model", "dbn", "--satisfaction", "--min-impressions", "1")
-    share, g, rate = dbn(rows, 400)
+    for own in False, True:
+        check_dbn_rates(program, folder, rows, own)
+
+
+def check_dbn_rates(program, folder, rows, own):
+    result, labels, _ = judge(program, folder, rows, "--model", "dbn", "--min-impressions", "1",
+                              *(["--satisfaction"] if own else []))
+    share, g, rate = dbn(rows, 400, own)
     close("dbn: continuation", result["continuation"], g, 1e-4)
     for row in result["positions"]:
         close(f"dbn: position {row['position']}", row["propensity"], share[row["position"]], 1e-4)

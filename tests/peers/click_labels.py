@@ -128,6 +128,7 @@ def main():
     parser.add_argument("--sets", default="mq2008")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=5, help="so many times, with other rankers and users [5]")
+    parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--jitter", type=float, default=0.5,
                         help="noise of a session's order, in deviations of the query's scores [0.5]")
     args = parser.parse_args()
@@ -135,7 +136,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         trainer = clicks.Rankwood(args, library, folder)
         for name in args.sets.split(","):
-            for seed in range(1, args.seeds + 1):
+            for seed in range(args.first_seed, args.first_seed + args.seeds):
                 for fold in range(args.folds):
                     measure(args, trainer, name, fold, seed, figures)
     missed = print_table(figures)
