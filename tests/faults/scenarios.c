@@ -602,7 +602,7 @@ static void write_files(void)
     for (int i = 0; i < 60; i++)
         n_clicks +=
             (size_t)sprintf(clicks + n_clicks, "%d,\"q \"\"%d\"\"\",d%d,%d,%d\n", i / 2, i / 2 % 2,
-                            (i / 2 + i) % 2, i % 2 + 1, i * 3 % 7 < 2 + (i / 2 + i) % 2 * 2);
+                            (i / 4 + i) % 2, i % 2 + 1, i * 3 % 7 < 2 + (i / 4 + i) % 2 * 2);
     write_text("log.csv", clicks);
     write_text("train.txt", text);
     write_text("words.csv", words);
