@@ -739,6 +739,7 @@ static void free_datasets(void *checking)
 static int read_and_check(struct rw_ctx *ctx, const char *const *paths, int n_paths,
                           const char *const *against, int n_against, struct checking *c)
 {
+    const int n_tables = rw_ctx_n_tables(ctx);
     RW_TRY(rw_arena_own(ctx, rw_result_arena(c), c, free_datasets));
     RW_TRY(rw_files_read_documents(ctx, paths, n_paths, (struct rw_read_goal){.may_come_back = 1},
                                    &c->dataset));
@@ -749,6 +750,8 @@ static int read_and_check(struct rw_ctx *ctx, const char *const *paths, int n_pa
             ctx, against, n_against, (struct rw_read_goal){.may_come_back = 1}, &c->other);
         rw_columns_like(ctx, NULL);
         RW_TRY(status);
+        if (rw_ctx_n_tables(ctx) > n_tables)
+            RW_TRY(rw_columns_check_ignored(ctx));
     }
     return check_all(ctx, c);
 }
@@ -762,7 +765,7 @@ int rw_check_new(struct rw_ctx *ctx, const char *const *paths, int n_paths,
     *out = NULL;
     RW_TRY(rw_result_new(ctx, (void **)&c, sizeof(*c)));
     c->model = model;
-    if (ctx->columns) /* a column to ignore may be in one of the sets */
+    if (ctx->columns) /* one of the sets may lack a column to ignore */
         ctx->columns->may_lack_ignored = n_against > 0;
     const int status = read_and_check(ctx, paths, n_paths, against, n_against, c);
     if (ctx->columns)

@@ -161,6 +161,17 @@ out:
     return status;
 }
 
+int rw_columns_check_ignored(struct rw_ctx *ctx)
+{
+    const struct rw_table_columns *columns = ctx->columns;
+    for (int i = 0; columns && i < columns->given.n_ignore; i++) {
+        if (!columns->found_ignored[i])
+            return rw_fail(ctx, RW_ERR_DATA, "no file has a column '%.64s' to ignore",
+                           columns->given.ignore[i]);
+    }
+    return RW_OK;
+}
+
 /* Copies the settings. Names come from `like` if it has names, otherwise from `feature` if it is
  * set, otherwise from `model`. */
 static int fill(struct rw_ctx *ctx, const struct rw_columns *from, struct rw_table_columns *to)
@@ -181,6 +192,7 @@ static int fill(struct rw_ctx *ctx, const struct rw_columns *from, struct rw_tab
         return rw_fail(ctx, RW_ERR_ARGUMENT, "%d columns of further labels; expected 0 to %d",
                        from->n_more_labels, RW_MAX_LABELS - 1);
     RW_TRY(copy_list(ctx, &to->arena, &given->ignore, given->n_ignore));
+    RW_TRY(RW_ARENA_NEW(ctx, &to->arena, to->found_ignored, (size_t)given->n_ignore));
     RW_TRY(copy_list(ctx, &to->arena, &given->more_label, given->n_more_labels));
     RW_TRY(take_categorical(ctx, from, to));
     if (from->like && from->like->name)

@@ -270,7 +270,9 @@ static int take_ignored(struct header *h)
     const struct rw_columns *given = &h->columns->given;
     uint32_t c = 0, end = 0;
     for (int i = 0; i < given->n_ignore && !reads_names_only(h); i++) {
-        if (!find_columns(h, given->ignore[i], &c, &end) && !h->columns->may_lack_ignored)
+        if (find_columns(h, given->ignore[i], &c, &end))
+            h->columns->found_ignored[i] = 1;
+        else if (!h->columns->may_lack_ignored)
             return no_column(h, given->ignore[i], " to ignore");
         for (; c < end; c++)
             h->layout->column[c].is_ignored = 1;
@@ -507,8 +509,11 @@ static int make_layout(struct header *h)
     layout->by_name = layout->has_header && h->columns->n_names;
     RW_TRY(layout->by_name ? find_by_name(h) : number_features(h));
     RW_TRY(make_slots(h));
-    RW_TRY(
-        rw_columns_vocabulary(h->ctx, layout->name, (int32_t)layout->n_slots, &layout->vocabulary));
+    const int status =
+        rw_columns_vocabulary(h->ctx, layout->name, (int32_t)layout->n_slots, &layout->vocabulary);
+    if (status == RW_ERR_ARGUMENT)
+        return rw_fail(h->ctx, status, "%s: %s", h->name, rw_last_error(h->ctx));
+    RW_TRY(status);
     for (uint32_t c = 0; c < layout->n_columns; c++) {
         struct column *column = &layout->column[c];
         column->is_word =

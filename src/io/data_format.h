@@ -118,7 +118,8 @@ struct rw_table_columns {
     uint8_t *needed;              /* [n_names] 1: the file must have it; owned */
     int has_noted_extra;          /* 1: columns without one of these names have been reported */
     int has_query_text;           /* 1: a table had the column given.query_text */
-    int may_lack_ignored;         /* 1: columns to ignore may be missing */
+    uint8_t *found_ignored;       /* [given.n_ignore] 1: a table had this column to ignore */
+    int may_lack_ignored;         /* 1: a table may lack columns to ignore */
     int64_t first_other; /* id for the first column whose name is not in `name`, ascending for the
                             next ones; -1: skip such columns */
     /* features with words are those in the list given.categorical and in by_category */
@@ -138,6 +139,9 @@ int rw_columns_vocabulary(struct rw_ctx *ctx, const struct rw_feature_name *name
  * feature in the list of categorical features, or all features of a range in the list. Training
  * need not call it, since it makes this check itself. */
 int rw_columns_check_categorical(struct rw_ctx *ctx, const struct rw_dataset *dataset);
+
+/* Fails with RW_ERR_DATA if no table that was read has one of the columns to ignore. */
+int rw_columns_check_ignored(struct rw_ctx *ctx);
 
 /* Returns 1 if the caller set any columns of labels, further labels, query ids or weights, or
  * columns to ignore. A file that looks like a table is then read as one, whatever its name is. */

@@ -46,6 +46,9 @@ for set in empty unlabelled; do
     try check same.csv --against $set.csv $words
     try check $set.csv --against same.csv $words
 done
+cut -d, -f1-3,5- reference.csv >lacking.csv
+try check same.csv --against lacking.csv $words
+try check same.csv --against reference.csv --ignore shop,nosuch
 try check day.csv --against reference.csv --model model.txt
 try check same.csv --model model.txt
 try check same.csv --fail-above psi=1
