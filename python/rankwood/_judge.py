@@ -140,7 +140,8 @@ def _in_rows(message: str, path: str, name: str) -> str:
     """Replaces the lines of a file that was written for a table by the table's rows, from 1."""
     file = re.escape(path)
     message = re.sub(rf"line (\d+) of '{file}'", lambda line: f"row {int(line[1]) - 1} of {name}", message)
-    return re.sub(rf"{file}:(\d+):\d+", lambda line: f"{name}, row {int(line[1]) - 1}", message)
+    message = re.sub(rf"{file}:(\d+):\d+", lambda line: f"{name}, row {int(line[1]) - 1}", message)
+    return message.replace(f"'{path}'", name)
 
 
 def _read_parquet(path: Any, columns: Sequence[str]) -> Any:

@@ -54,9 +54,12 @@ static void print(const struct rw_cli *cli, const struct rw_judged *judged)
         rw_result_add(grades, "grade:i from:n documents:u", g, g ? judged->threshold[g - 1] : 0.0,
                       n);
     }
-    rw_result_line("%llu impressions with %llu clicks, %u queries, %u sessions",
+    char sessions[64] = "no sessions, so repeated lines are not detected";
+    if (judged->n_sessions > 0)
+        snprintf(sessions, sizeof(sessions), "%u sessions", judged->n_sessions);
+    rw_result_line("%llu impressions with %llu clicks, %u queries, %s",
                    (unsigned long long)judged->n_impressions, (unsigned long long)judged->n_clicks,
-                   judged->n_queries, judged->n_sessions);
+                   judged->n_queries, sessions);
     rw_result_rows(NULL, positions, "position;impressions;clicks;propensity;low=2.5 %;high=97.5 %");
     if (model == 1)
         rw_result_line("users who are not satisfied continue with probability %.4f",

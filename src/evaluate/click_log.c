@@ -222,6 +222,7 @@ static int read_file(struct reading *r, const char *columns, int needs_sessions)
 {
     struct rw_word field[MOST_FIELDS];
     struct rw_line_reader *lines = &r->lines;
+    const size_t n_before = r->log->n;
     RW_TRY(rw_line_reader_open(r->ctx, r->paths[r->file], lines));
     lines->next += rw_csv_mark(lines->next, lines->text_end);
     /* Queries often contain commas, and no text may contain a tab. */
@@ -248,6 +249,8 @@ static int read_file(struct reading *r, const char *columns, int needs_sessions)
             return bad(r, "expected fewer lines than 2^32");
         RW_TRY(rw_poll(r->ctx));
     }
+    if (r->log->n == n_before)
+        return rw_fail(r->ctx, RW_ERR_DATA, "'%s' has no impressions", r->paths[r->file]);
     return RW_OK;
 }
 

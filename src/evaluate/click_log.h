@@ -29,7 +29,7 @@ struct rw_click_pair {
 };
 
 /* Reads files. columns: as struct rw_judge has them. needs_sessions: 1: a log without a session
- * column is an error. Fails on malformed lines, on a session with two queries, and if a session
+ * column is an error. Fails on empty files and malformed lines, on a session with two queries, and if a session
  * displays a document or uses a position twice. Release *out also after a failure. */
 int rw_click_log_read(struct rw_ctx *ctx, const char *columns, int needs_sessions,
                       const char *const *paths, int n_paths, struct rw_click_log *out);

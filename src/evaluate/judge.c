@@ -90,8 +90,6 @@ static int count(struct job *job)
         job->index[log->row[i].position] = 1;
         out->n_clicks += log->row[i].click;
     }
-    if (log->n == 0)
-        return rw_fail(job->ctx, RW_ERR_DATA, "the log has no impressions");
     if (out->n_clicks == 0)
         return rw_fail(job->ctx, RW_ERR_DATA, "none of the %zu impressions has a click", log->n);
     if (out->n_clicks == log->n)

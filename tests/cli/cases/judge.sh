@@ -27,6 +27,7 @@ say 'columns by number' cmp -s same.tsv labels.tsv
 { printf '\357\273\277'; cat log.tsv; } | "$RANKWOOD" judge - --model dbn -o same.tsv >/dev/null
 "$RANKWOOD" judge log.tsv --model dbn -o labels.tsv >/dev/null
 say 'a byte order mark' cmp -s same.tsv labels.tsv
+cut -f 2- log.tsv | "$RANKWOOD" judge - -o same.tsv | head -n 1
 sed 's/q1/"""q"" 1"/; s/$/\t"title\tof\ntwo lines"/' log.tsv | "$RANKWOOD" judge - --columns 1,2,3,4,5 -o same.tsv >/dev/null
 cut -f 1,2 same.tsv # a text that begins with a quote is quoted
 rm -f same.tsv p.txt
@@ -57,7 +58,7 @@ try judge bad.tsv -o none.tsv
 grep -v '	1$' log.tsv >bad.tsv
 try judge bad.tsv -o none.tsv
 : >bad.tsv
-try judge bad.tsv -o none.tsv
+try judge log.tsv bad.tsv -o none.tsv
 cut -f 2- log.tsv >bad.tsv
 try judge bad.tsv --model dbn -o none.tsv
 try judge log.tsv --columns a,b,c,d,e -o none.tsv
