@@ -81,7 +81,7 @@ def test_bad(log):
         rankwood.judge(same_order)
     with pytest.raises(rankwood.DataError, match="click"):
         rankwood.judge({key: log[key] for key in list(log)[:4]})
-    with pytest.raises(rankwood.DataError, match="^the log has no impressions$"):
+    with pytest.raises(rankwood.DataError, match=r"^the log has no impressions$"):
         rankwood.judge({key: column[:0] for key, column in log.items()})
     with pytest.raises(rankwood.DataTypeError):
         rankwood.judge(3)
