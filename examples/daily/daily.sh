@@ -33,6 +33,7 @@ finish() { # exit code, outcome
     exit "$code"
 }
 refuse() { finish 4 "refused: $*"; }
+wrong() { echo "$day failed: $*" >&3 && exit 2; } # a wrong call: the line of the day stays
 step() { # name, command: ends the run with the command's error if it fails
     name=$1 && shift
     "$@" 2>"$store/errors"
@@ -65,14 +66,16 @@ deploy() { # name: stores the model on the server, and puts it in service if the
     step switch $server switch "$1" 9>&-
 }
 deployed() { # ends with the gain and the churn that the comparison printed
-    gain='s/^ndcg@10 .* \([+-][0-9.]*\) .*[+-].*[+-].*/: ndcg@10 \1/p; s/^churn: \(.*\), the set.*/, \1/p'
-    finish 0 "deployed$(sed -n "$gain" "$store/models/$day/compared.txt" 2>/dev/null | tr -d '\n')"
+    finish 0 "deployed$(awk '$1 == "\"difference\":" { printf ": ndcg@10 %+.6f", $2 }
+        $1 == "\"changed_first\":" { printf ", the first result changes in %.2f %% of all queries", 100 * $2 }' \
+        "$store/models/$day/compared.json" 2>/dev/null)"
 }
 usage() { sed -n '4,6s/^# *//p' "$0" >&2 && exit 2; }
 command=${1-} day=${2-} again=''
 case "$# $command" in '2 start' | '2 run' | '2 rollback') ;; *) usage ;; esac
 case $day in '' | [!A-Za-z0-9]* | *[!A-Za-z0-9._-]*) usage ;; esac
 exec 3>&1
+case $window$min_clicks in *[!0-9]*) wrong "WINDOW and MIN_CLICKS are whole numbers" ;; esac
 mkdir -p "$store/days" "$store/good" "$store/models" && store=$(cd "$store" && pwd) && exec 9>"$store/lock" || exit 3
 work=$store/work
 flock -n 9 || { echo "$day failed: another run is in progress" >&2; exit 3; }
@@ -82,12 +85,12 @@ current=$($server current) || finish 3 "failed: the server does not answer"
 
 if [ "$command" = rollback ]; then
     previous=$(cat "$store/models/$day/previous" 2>/dev/null)
-    [ -n "$previous" ] || finish 2 "failed: the day has no model, or no model was in service before"
+    [ -n "$previous" ] || wrong "the day has no model, or no model was in service before"
     if [ "$current" = "$day" ]; then
         touch "$store/models/$day/rolled-back" || exit 3
         deploy "$previous"
     elif [ ! -e "$store/models/$day/rolled-back" ]; then
-        finish 2 "failed: nothing to roll back; $current is in service"
+        wrong "nothing to roll back; $current is in service"
     fi
     finish 0 "rolled back to $previous"
 fi
@@ -138,7 +141,7 @@ step train "$rankwood" train "$work/train.tsv" $table $train --quiet -o "$work/m
 cmp -s "$work/model.txt" "$old/model.txt" && finish 0 "kept: the new model is identical to the one in service"
 if [ "$command" = run ]; then
     step compare "$rankwood" compare "$work/day.tsv" $table --a "$old/model.txt" --b "$work/model.txt" \
-        --fail-below "-$margin" >"$work/compared.txt"
+        --json --fail-below "-$margin" >"$work/compared.json"
 fi
 step export "$rankwood" export "$work/model.txt" $export --verify "$work/day.tsv" $table -o "$work/exported" \
     >"$work/verified.txt"
