@@ -249,7 +249,9 @@ class _Files:
             mine = data.feature_names or []
             named = names if mine else []
             must = {*needed, *(i for i, name in enumerate(named) if name in mine)}
-            values = data._with_values_as(named, sorted(must), len(named)) if named else data._with_values()
+            # Columns at the ids of other features must be left out: their drift would have the wrong name.
+            width = len(named) if mine == named else -1
+            values = data._with_values_as(named, sorted(must), width) if named else data._with_values()
             c_names, _held = c_strings(chars(name) for name in named)
             _raise(lib.rw_dataset_set_names(context(), values, c_names, len(named)))
             try:

@@ -586,8 +586,8 @@ class Model(Scorer):
         held = {name: None if value is None else chars(value) for name, value in texts.items()}
         options, _held = c_struct("rw_report_options", held, n_trees=n_trees, n_repeats=n_repeats)
         out = ffi.new("struct rw_out_file *")
-        c = self._values_of(data)
-        options.against = ffi.NULL if against is None else self._values_of(against)
+        c = self._values_of(data, exact=against is not None)
+        options.against = ffi.NULL if against is None else self._values_of(against, exact=True)
         check(lib.rw_out_file_open(context(), out, path_chars(path)))
         try:
             check(lib.rw_report(context(), settings, self._c, c, options, out.file))

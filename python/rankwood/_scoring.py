@@ -302,12 +302,16 @@ class Scorer:
                 check(lib.rw_scorer_rows(context(), scorer, given, n_docs, n_features, base or 0, to))
         return scores
 
-    def _values_of(self, data: Dataset) -> Any:
-        """Returns a struct rw_dataset with the model's feature ids. Features are matched by name if both have names."""
+    def _values_of(self, data: Dataset, exact: bool = False) -> Any:
+        """Returns a struct rw_dataset with the model's feature ids. Features are matched by name if both have names.
+
+        exact: also leaves out columns at the ids of features that the trees do not use, unless they have their names.
+        """
         need(data, Dataset, "data")
         if self.feature_names is not None and (data._paths is not None or data.feature_names is not None):
             needed = sorted(use.feature for use in self._uses())
-            values = data._with_values_as(self.feature_names, needed, self._width)
+            width = self._width if not exact or data.feature_names == self.feature_names else -1
+            values = data._with_values_as(self.feature_names, needed, width)
         else:
             self._check_columns(data)
             values = data._with_values()

@@ -178,6 +178,9 @@ def test_data_frames_are_matched_by_name(tmp_path: Path) -> None:
     assert drift["levels"].only_in == "data"
     with pytest.raises(rw.DataError, match="levels"):
         rw.check(turned, against=data, model=of_all)
+    renamed = rw.Dataset(x.rename(columns={"levels": "other"}), y, qid=qid)  # a new column at the place of another
+    drift = {one.name: one for one in rw.check(data, against=renamed, model=of_all).drift}
+    assert drift["levels"].only_in == "data" and "other" not in drift
 
 
 def test_check_with_a_model_refuses(tmp_path: Path) -> None:

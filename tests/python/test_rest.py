@@ -292,6 +292,12 @@ def test_report_of_drift(tmp_path: Path, dataset: rw.Dataset, measured: rw.Model
     ]
     assert [row[1] for row in rows if row[3]][-1:] == ["c"]
     assert "Drift" not in (measured.report(None, moved, n_repeats=0) or "Drift")
+    names = list("abcdef")
+    model = rw.train({"rounds": 2, "ignore": "b"}, rw.Dataset(x, y, qid=qid, feature_names=names))
+    other = rw.Dataset(x, y, qid=qid, feature_names=["a", "new", *names[2:]])  # at the place of an unused feature
+    page = model.report(None, other, against=rw.Dataset(x, y, qid=qid, feature_names=names), n_repeats=0)
+    assert page is not None
+    assert float(next(psi for _, name, psi, _ in re.findall(row, page) if name == "b")) > 0.1
     with pytest.raises(rw.DataError, match="no labels"):
         measured.report(None, moved, against=rw.Dataset(x, feature_names=dataset.feature_names))
 
