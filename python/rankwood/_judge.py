@@ -28,6 +28,7 @@ from rankwood._core import (
     path_chars,
     text,
 )
+from rankwood._tables import open_parquet
 from rankwood._training import write_propensities
 
 _COLUMNS = ("session", "query", "document", "position", "click")
@@ -140,17 +141,14 @@ def _in_rows(message: str, path: str, name: str) -> str:
     """Replaces the lines of a file that was written for a table by the table's rows, from 1."""
     file = re.escape(path)
     message = re.sub(rf"line (\d+) of '{file}'", lambda line: f"row {int(line[1]) - 1} of {name}", message)
+    message = re.sub(rf"{file}:1:\d+", name, message)  # the columns
     message = re.sub(rf"{file}:(\d+):\d+", lambda line: f"{name}, row {int(line[1]) - 1}", message)
     return message.replace(f"'{path}'", name)
 
 
 def _read_parquet(path: Any, columns: Sequence[str]) -> Any:
-    try:
-        from pyarrow import parquet
-    except ImportError as failure:
-        raise ImportError("Parquet needs pyarrow: pip install pyarrow") from failure
-    there = parquet.read_schema(path).names
-    return parquet.read_table(path, columns=[name for name in columns if name in there])
+    with open_parquet(os.fsdecode(path)) as file:
+        return file.read(columns=[name for name in columns if name in file.schema_arrow.names])
 
 
 def judge(
@@ -225,6 +223,9 @@ def judge(
     given = [log] if is_table or isinstance(log, (str, bytes, os.PathLike)) else log
     if not isinstance(given, (list, tuple)) or not given:
         raise DataTypeError(f"log is a {type(log).__name__}; expected paths or a table")
+    for one in () if is_table else given:
+        if not isinstance(one, (str, bytes, os.PathLike)):
+            raise DataTypeError(f"log has a {type(one).__name__}; expected paths, or one table with all rows")
     with tempfile.TemporaryDirectory(prefix="rankwood-") as folder:
         paths, written = [], {}
         for i, one in enumerate(given):

@@ -467,6 +467,24 @@ class Source:
                 yield where, Table(table.n_rows, [table.columns[at[name]] for name in names], None, table.keep)
 
 
+@contextmanager
+def open_parquet(path: str) -> Iterator[Any]:
+    """Opens a Parquet file. Its errors are those of the package."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise ImportError("Parquet files need pyarrow: pip install 'rankwood[arrow]'") from error
+    try:
+        # The file's default buffering would hold the whole file.
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD) as file:
+            yield file
+    except OSError as error:
+        raise FileError(f"{path!r}: {error}") from None
+    except pa.ArrowException as error:
+        raise DataError(f"{path!r}: {error}") from None
+
+
 class Parquet(Source):
     """Parquet files of a path, a pattern or several of them, in batches of at most `rows` rows."""
 
@@ -477,7 +495,7 @@ class Parquet(Source):
         seen: set[str] = set()
         found = set(roles.categorical)
         for i, path in enumerate(self._paths):
-            with self._open(path) as file:
+            with open_parquet(path) as file:
                 names = list(file.schema_arrow.names)
                 found.update(categories_in(file.schema_arrow, roles.apart))
             seen |= set(names)
@@ -488,26 +506,9 @@ class Parquet(Source):
         self.names += sorted(seen.difference(self.names))  # ignored columns
         self.numbers = Numbers(sorted(found))
 
-    @staticmethod
-    @contextmanager
-    def _open(path: str) -> Iterator[Any]:
-        try:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-        except ImportError as error:
-            raise ImportError("Parquet files need pyarrow: pip install 'rankwood[arrow]'") from error
-        try:
-            # The file's default buffering would hold the whole file.
-            with pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD) as file:
-                yield file
-        except OSError as error:
-            raise FileError(f"{path!r}: {error}") from None
-        except pa.ArrowException as error:
-            raise DataError(f"{path!r}: {error}") from None
-
     def batches(self, names: Sequence[str]) -> Iterator[tuple[str, Table]]:
         for path in self._paths:
-            with self._open(path) as file:
+            with open_parquet(path) as file:
                 first = 0
                 for batch in file.iter_batches(self._rows, columns=list(names)):
                     where = f"{path!r}, from row {first} on"

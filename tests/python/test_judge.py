@@ -38,6 +38,8 @@ def test_forms(log, tmp_path):
 
     frame = pandas.DataFrame(log)
     path = str(tmp_path / "log.parquet")
+    with pytest.raises(rankwood.FileError):
+        rankwood.judge(path)
     parquet.write_table(pyarrow.table(log), path)
     frame.to_csv(tmp_path / "log.csv.gz", index=False)
     others = frame, frame.assign(click=frame.click == 1, position=frame.position.astype(float)), polars.DataFrame(log)
@@ -83,8 +85,12 @@ def test_bad(log):
         rankwood.judge({key: log[key] for key in list(log)[:4]})
     with pytest.raises(rankwood.DataError, match=r"^the log has no impressions$"):
         rankwood.judge({key: column[:0] for key, column in log.items()})
+    with pytest.raises(rankwood.DataError, match=r"^the log: no column 'session'"):
+        rankwood.judge({key: log[key] for key in list(log)[1:]}, "dbn")
     with pytest.raises(rankwood.DataTypeError):
         rankwood.judge(3)
+    with pytest.raises(rankwood.DataTypeError, match="log has a dict; expected paths"):
+        rankwood.judge([log, log])
     with pytest.raises(rankwood.FileError):
         rankwood.judge("not there.csv")
     for wrong in (
