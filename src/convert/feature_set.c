@@ -211,7 +211,7 @@ static json_t *query_of(struct rw_ctx *ctx, const struct rw_feature_set *set, co
                 set->path, name, key);
     else if (score && !(json_is_number(score) && json_number_value(score) >= 0))
         rw_fail(ctx, RW_ERR_FORMAT,
-                "%s: feature '%s' has an invalid 'default_score': expected a number from 0 on",
+                "%s: feature '%s' has an invalid 'default_score': expected a number, 0 or more",
                 set->path, name);
     else
         return query;

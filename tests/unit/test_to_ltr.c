@@ -200,9 +200,9 @@ Test(to_ltr, features_without_a_query)
         {CONFIG_OF(AGE ",{\"query_extractor\":{\"feature_name\":\"title\",\"query\":{}}}", ""),
          "set: feature 'title' has no query: expected an object in 'query'"},
         {CONFIG_OF(AGE "," EXTRACTOR("title", ",\"default_score\":-1"), ""),
-         "set: feature 'title' has an invalid 'default_score': expected a number from 0 on"},
+         "set: feature 'title' has an invalid 'default_score': expected a number, 0 or more"},
         {CONFIG_OF(AGE "," EXTRACTOR("title", ",\"default_score\":\"a\""), ""),
-         "set: feature 'title' has an invalid 'default_score': expected a number from 0 on"},
+         "set: feature 'title' has an invalid 'default_score': expected a number, 0 or more"},
         {"{\"features\":[{\"name\":\"title\"},{\"name\":\"age\",\"template\":{\"a\":{}}}]}",
          "set: feature 'title' has no query: expected an object in 'template'"},
         {"{\"features\":[{\"name\":\"age\",\"template_language\":\"derived_expression\","
