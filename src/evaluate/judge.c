@@ -123,10 +123,16 @@ static int count(struct job *job)
     return RW_OK;
 }
 
-/* Fails unless clicked documents that were displayed at several positions connect all positions. */
+/* Fails unless there are several positions, and clicked documents that were displayed at several of
+ * them connect all. */
 static int check_connected(const struct job *job)
 {
     int group[RW_JUDGE_MAX_POSITIONS]; /* positions with the same number are connected */
+    if (job->n_positions == 1)
+        return rw_fail(job->ctx, RW_ERR_DATA,
+                       "the log has only position %u, so there is no effect of positions\nhint: the "
+                       "model 'ctr' computes clicks per impression",
+                       job->position[0].position);
     for (int k = 0; k < job->n_positions; k++)
         group[k] = k;
     for (size_t i = 0; i < job->log->n; i++) {
@@ -276,7 +282,7 @@ static void set_intervals(struct job *job)
 static int estimate_pbm(struct job *job)
 {
     const int K = job->n_positions;
-    double change = K > 1 ? 1.0 : 0.0;
+    double change = 1.0;
     RW_SORT(job->log->row, job->log->n, by_pair);
     for (int pass = 1; change > 1e-10; pass++) {
         add_documents(job);

@@ -59,6 +59,8 @@ grep -v '	1$' log.tsv >bad.tsv
 try judge bad.tsv -o none.tsv
 : >bad.tsv
 try judge log.tsv bad.tsv -o none.tsv
+cut -f 2,3,5 log.tsv | sed 's/\t[01]$/\t1&/' >bad.tsv
+try judge bad.tsv -o none.tsv
 cut -f 2- log.tsv >bad.tsv
 try judge bad.tsv --model dbn -o none.tsv
 try judge log.tsv --columns a,b,c,d,e -o none.tsv
