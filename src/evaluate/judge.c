@@ -436,6 +436,22 @@ static void set_share_intervals(struct job *job)
     }
 }
 
+/* Warns of sessions that lack the first position, such as those of a second page of results. */
+static void warn_of_late_sessions(const struct job *job)
+{
+    const struct rw_click_log *log = job->log;
+    const unsigned first = job->position[0].position;
+    uint32_t n_late = 0;
+    for (size_t i = 0; i < log->n; i++)
+        n_late += log->row[i].position != first &&
+                  (i == 0 || log->row[i].session != log->row[i - 1].session);
+    if (n_late > 0)
+        rw_log(job->ctx, RW_LOG_WARNING,
+               "sessions without position %u: %u of %u; 'dbn' takes the first document of each as "
+               "always examined",
+               first, n_late, log->n_sessions);
+}
+
 static int estimate_dbn(struct job *job)
 {
     const struct rw_click_log *log = job->log;
@@ -445,6 +461,7 @@ static int estimate_dbn(struct job *job)
     for (size_t i = 0; i < log->n; i++)
         session_first[log->row[i].session + 1] = i + 1;
     job->session_first = session_first;
+    warn_of_late_sessions(job);
     job->continuation = job->mean_satisfaction = 0.5;
     for (uint32_t i = 0; i < log->n_pairs; i++) {
         struct pair *pair = &job->pair[i];

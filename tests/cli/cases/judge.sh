@@ -30,6 +30,7 @@ say 'a byte order mark' cmp -s same.tsv labels.tsv
 cut -f 2- log.tsv | "$RANKWOOD" judge - -o same.tsv | head -n 1
 sed 's/q1/"""q"" 1"/; s/$/\t"title\tof\ntwo lines"/' log.tsv | "$RANKWOOD" judge - --columns 1,2,3,4,5 -o same.tsv >/dev/null
 cut -f 1,2 same.tsv # a text that begins with a quote is quoted
+awk '$1 != "s0" || $4 > 1' log.tsv | "$RANKWOOD" judge - --model dbn -o same.tsv 2>&1 >/dev/null
 rm -f same.tsv p.txt
 wrong() { # wrong LINE [OPTION...]: the log with a wrong line
     printf "$1\n" | cat log.tsv - >bad.tsv
