@@ -2,10 +2,10 @@
 # --early-stop-rule folds: cross-validation chooses the number of rounds, as trial 0 of a tuning does.
 small_data
 gzip -d valid.txt.gz
-set -- train train.txt --early-stop-rule folds --early-stop 40 --leaves 7
+set -- train train.txt --early-stop-rule folds --early-stop 10 --leaves 7
 "$RANKWOOD" "$@" -o one.txt 2>&1 | grep '^metric\|folds'
 grep '^rounds\|^early-stop\|^best-round\|^trees' one.txt
-"$RANKWOOD" tune train.txt --folds 5 --trials 1 --early-stop 40 --leaves 7 --quiet | grep '^chosen'
+"$RANKWOOD" tune train.txt --folds 5 --trials 1 --early-stop 10 --leaves 7 --quiet | grep '^chosen'
 rounds=$(sed -n 's/^rounds = //p' one.txt)
 "$RANKWOOD" train train.txt --rounds "$rounds" --leaves 7 --quiet -o other.txt 2>/dev/null
 say 'the same model by --rounds' cmp -s one.txt other.txt
@@ -15,7 +15,7 @@ for how in '--threads 1' '--device sim' '--for lightgbm'; do
 done
 # A cache that has codes, which a training otherwise reads in place of values.
 "$RANKWOOD" bin train.txt -o train.rwb --quiet
-"$RANKWOOD" train train.rwb --early-stop-rule folds --early-stop 40 --leaves 7 --quiet -o other.txt
+"$RANKWOOD" train train.rwb --early-stop-rule folds --early-stop 10 --leaves 7 --quiet -o other.txt
 say 'the same model from a cache' cmp -s one.txt other.txt
 "$RANKWOOD" "$@" --quiet --checkpoint ck -o other.txt
 "$RANKWOOD" "$@" --quiet --resume ck -o again.txt
