@@ -173,7 +173,7 @@ def judge(
         Model of the users. ``"pbm"``: the position decides whether a document is examined. ``"dbn"``: users read from
         the top and stop when satisfied. ``"ctr"``: clicks per impression, without correction.
     columns : sequence of str, default ("session", "query", "document", "position", "click")
-        Names of the columns, in this order. Four names lack the session.
+        Names of the columns, in this order, or of the last four if the log has no sessions.
     min_impressions : int, default 10
         Documents of a query with fewer impressions get no label; at least 1.
     prior : float, default 1

@@ -8,13 +8,12 @@ static struct rw_judge how = RW_JUDGE_DEFAULTS;
 static const struct rw_option options[] = {
     {"model", "pbm|dbn|ctr",
      "model of the users: pbm: the position decides whether a document is examined; dbn: users "
-     "read "
-     "from the top and stop when satisfied; ctr: clicks per impression, without correction "
+     "read from the top and stop when satisfied; ctr: clicks per impression, without correction "
      "[default: pbm]",
      RW_OPTION_CHOICE, .value = &model},
     {"columns", "LIST",
-     "names or numbers of the log's columns of session, query, document, position and click; four "
-     "columns lack the session [default: " RW_JUDGE_COLUMNS "]",
+     "names or numbers of the log's columns of session, query, document, position and click, or of "
+     "the last four if the log has no sessions [default: " RW_JUDGE_COLUMNS "]",
      RW_OPTION_TEXT, .value = &how.columns},
     {"min-impressions", "N",
      "leave out documents with fewer impressions in a query, at least 1 [default: 10]",
@@ -28,8 +27,7 @@ static const struct rw_option options[] = {
      RW_OPTION_FLAG, .value = &how.use_satisfaction},
     {"thresholds", "LIST",
      "smallest rates of the grades 1, 2 and so on, rising, with commas between them [default: "
-     "four, "
-     "chosen from the rates]",
+     "four, chosen from the rates]",
      RW_OPTION_TEXT, .value = &how.thresholds},
     {"propensities", "FILE", "write the propensities of positions for 'train --propensities'",
      RW_OPTION_OUTPUT, .value = &propensities},

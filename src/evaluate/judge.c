@@ -129,10 +129,11 @@ static int check_connected(const struct job *job)
 {
     int group[RW_JUDGE_MAX_POSITIONS]; /* positions with the same number are connected */
     if (job->n_positions == 1)
-        return rw_fail(job->ctx, RW_ERR_DATA,
-                       "the log has only position %u, so there is no effect of positions\nhint: the "
-                       "model 'ctr' computes clicks per impression",
-                       job->position[0].position);
+        return rw_fail(
+            job->ctx, RW_ERR_DATA,
+            "the log has only position %u, so there is no effect of positions\nhint: the "
+            "model 'ctr' computes clicks per impression",
+            job->position[0].position);
     for (int k = 0; k < job->n_positions; k++)
         group[k] = k;
     for (size_t i = 0; i < job->log->n; i++) {
