@@ -2076,8 +2076,8 @@ RW_API void rw_out_file_abandon(struct rw_out_file *out);
 struct rw_judge {
     const char *model;        /* "pbm" (positions), "dbn" (cascade) or "ctr" (no correction) */
     const char *columns;      /* names or numbers (from 1) of session, query, document, position and
-                                 click, with commas between them. Four names lack the session, without
-                                 which "dbn" is an error. */
+                                 click, with commas between them; the last four if the log has no
+                                 sessions, which "dbn" needs */
     const char *thresholds;   /* smallest rates of the grades 1, 2, ..., rising, with commas between
                                  them; NULL: chosen from the rates (rw_judged.threshold) */
     uint64_t min_impressions; /* documents with fewer impressions in a query get no label, from 1 */
