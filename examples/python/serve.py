@@ -36,12 +36,12 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool, StrictFloat
 
 import rankwood
 
 SECONDS = 1.0  # between looks at the file
-Value = Annotated[float, Field(strict=True)] | bool | None
+Value = StrictFloat | StrictBool | None  # a text, such as "1" or "yes", is not a number
 
 
 class Document(BaseModel):

@@ -239,7 +239,7 @@ def bad_requests() -> Iterator[tuple[Any, str]]:
     yield {"documents": [{"id": "x"}]}, "features"
     yield {"documents": [{"id": "x", "features": [1, 2, 3]}]}, "features"
     yield {"documents": [{"id": "x", "features": {"a": 1, "c": 3}}]}, "lacks feature 'b'"
-    yield {"documents": [{"id": "x", "features": {**features, "B": 1, "b": "2"}}]}, "b"
+    yield {"documents": [{"id": "x", "features": {**features, "B": 1, "b": "1"}}]}, "b"
     yield {"documents": [{"id": "x", "features": {**features, "b": 1e300}}]}, "'b' is infinite"
     yield {"query": [], "documents": []}, "query"
     yield {"query": {"a": {}}, "documents": []}, "a"
