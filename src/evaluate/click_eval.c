@@ -92,6 +92,12 @@ int rw_evaluate_clicks(struct rw_ctx *ctx, const struct rw_dataset *dataset, con
         all.weighted += of[q].weighted;
         all.plain += of[q].plain;
     }
+    uint32_t n_graded = 0;
+    for (uint32_t i = 0; i < dataset->n_docs; i++)
+        n_graded += dataset->label[i] > 1;
+    if (n_graded > 0)
+        rw_log(ctx, RW_LOG_WARNING, "documents with a label above 1: %u; each counts as one click",
+               n_graded);
     if (out->n_clicks == 0)
         return rw_fail(ctx, RW_ERR_DATA, "no document has a label above 0, a click");
     const double n = (double)dataset->n_queries;

@@ -22,3 +22,6 @@ for line in '2 .5' '3 0' '3' 'x 1' '3 1 1 1' '3 1 x'; do
 done
 sed 's/^1/0/' clicks.txt >none.txt
 try eval none.txt --scores scores --propensities p --positions shown
+sed 's/^1 qid:2/2 qid:2/' clicks.txt >graded.txt
+"$RANKWOOD" eval graded.txt --scores scores --propensities p --positions shown 2>&1 >same | cat
+say 'a label of 2 is a click' grep -q '3 clicks' same
