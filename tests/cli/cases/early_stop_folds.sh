@@ -1,4 +1,5 @@
 # room: evaluate
+# long
 # --early-stop-rule folds: cross-validation chooses the number of rounds, as trial 0 of a tuning does.
 small_data
 gzip -d valid.txt.gz

@@ -1,4 +1,5 @@
 # room: evaluate
+# long
 # train --effort: the search and the model of 'tune' with a stated number of trials.
 small_data
 gzip -d valid.txt.gz
