@@ -940,6 +940,7 @@ int rw_command_run(const struct rw_command *command, int argc, char **argv)
     rw_out_file_abandon(&cli->out);
     rw_out_file_abandon(NULL);
     rw_scorer_free(cli->scorer);
+    rw_binned_free(cli->binned); /* and the device's memory that is cached for it */
     rw_ctx_free(cli->ctx);
     return code;
 }
