@@ -59,26 +59,27 @@ nccl_fails() {
     [ $? = 3 ] && grep 'NCCL does not begin: the stub adds nothing' nccl.err
 }
 fails nccl nccl_fails
-# Workers of the emulated NCCL: the models of 2 and 3 are identical to one worker's, and no data passed through the
-# hosts; where one rank loses its GPU while others wait for it in NCCL, all end at once.
-nccl_carries() {
+# Workers by the emulated NCCL and, without its file, by reading each other's memory: the models of 2 and 3 are identical
+# to one worker's, and no data passes through the hosts. If one worker loses its GPU while others wait for it, all end.
+workers() { # the file of NCCL
     cd "$emulator" || return 1
-    nccl=$emulator/lib64/libnccl.so.2 each=1
+    each=1 nccl=${1:-}
     [ -z "$all" ] || each=
-    EMULATED_GPUS=3 RANKWOOD_NCCL=$nccl "$program" train train.txt --rounds 2 --leaves 8 --ranks 3 --device cuda -o model.txt \
-        2>nccl.err || return 1
-    cat nccl.err
-    ! grep -q 'through the hosts' nccl.err || return 1
+    EMULATED_GPUS=3 RANKWOOD_NCCL=$nccl "$program" train train.txt --rounds 2 --leaves 8 --workers 3 --device cuda -o model.txt \
+        2>workers.err || return 1
+    cat workers.err
+    ! grep -q 'through the hosts' workers.err || return 1
     head -c 40 /dev/zero >report # a struct faults_report
     EMULATED_GPUS=3 RANKWOOD_NCCL=$nccl LD_PRELOAD=$build/tests/faults/librankwood-faults.so RANKWOOD_FAULT_REPORT=report \
         RANKWOOD_FAULT='cuda-launch 500 IllegalAddress' \
-        timeout 15 "$program" train train.txt --rounds 2 --leaves 8 --ranks 3 --device cuda --quiet -o lost.txt 2>nccl.err
-    [ $? = 3 ] && grep 'illegal memory access' nccl.err || return 1
-    # by 3 ranks, and by 2; with all, each by both
+        timeout 15 "$program" train train.txt --rounds 2 --leaves 8 --workers 3 --device cuda --quiet -o lost.txt 2>workers.err
+    [ $? = 3 ] && grep 'illegal memory access' workers.err || return 1
+    # by 3 workers, and by 2; with all, each by both
     EMULATED_GPUS=3 RANKWOOD_NCCL=$nccl RANKS="2 3" MPI_RANKS= EACH=$each NAMES="^(mslr-newton|categories-few${all:+|letor-weights-n}) *\\|" \
         sh "$root/tests/same_bytes_workers.sh" "$program" cuda
 }
-[ -n "$only" ] || fails nccl_ranks nccl_carries
+[ -n "$only" ] || fails workers_nccl workers "$emulator/lib64/libnccl.so.2"
+[ -n "$only" ] || fails workers workers
 [ -n "$only" ] || fails tune sh "$root/tests/tune_cuda.sh" "$program"
 faults="python3 $root/tests/faults/faults.py --cuda --program $program --library $build/tests/faults/librankwood-faults.so"
 if [ -n "$only" ]; then

@@ -639,6 +639,11 @@ static int thread_all_to_all(void *user, const void *send, const size_t *n_send,
     return wait_at_barrier(me->group);
 }
 
+int rw_comm_has_threads(const struct rw_comm *comm)
+{
+    return comm && comm->functions.all_gather == thread_all_gather;
+}
+
 static const struct rw_comm_functions thread_functions = {
     .name = "threads",
     .all_reduce = thread_all_reduce,

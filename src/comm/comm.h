@@ -45,6 +45,9 @@ static inline int rw_n_workers(const struct rw_ctx *ctx)
     return ctx->comm ? ctx->comm->n_workers : 1;
 }
 
+/* Returns 1 if the workers are threads of this process (rw_workers_run). */
+int rw_comm_has_threads(const struct rw_comm *comm);
+
 static inline int rw_worker(const struct rw_ctx *ctx)
 {
     return ctx->comm ? ctx->comm->worker : 0;

@@ -310,6 +310,7 @@ struct rw_engine {
      * workers. Set by rw_engine_load before the engine loads the set. */
     uint32_t first_doc, first_query, all_docs;
     struct rw_split_rule split_rule; /* of the tree that was begun last */
+    int has_all_splits; /* 1: with many workers, best_splits returns the best of all workers */
 };
 
 /* Opens an engine. device: "ref", "cpu", "sim", "cuda", "cuda:N", or "auto", which is cpu here

@@ -1,6 +1,7 @@
 /* How histograms travel between workers, on one GPU: several workers' cells are packed, one worker
- * after another, added up by the host as workers' sums are, and unpacked. Nodes of all sizes, so
- * that cells go in every way; cells at their limits. Exit 77: there is no GPU. */
+ * after another, added up by the host as workers' sums are, and unpacked. Then they are gathered
+ * from where they were built. Nodes of all sizes, so that cells go in every way; cells at their
+ * limits. Exit 77: there is no GPU. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,6 @@
 #include "gpu/hist/hist.h"
 
 enum { WORKERS = 3, GROUPS = 2, NODES = 9, BUFFERS = NODES + 2 };
-/* A worker without documents of a node. */
-enum { NOT_BUILT_NODE = 3, NOT_BUILT_WORKER = 0 };
 static const uint32_t group_cells[GROUPS] = {52, 1000};
 /* the first cell of each worker's features; worker 1 has no feature of the first group */
 static const uint32_t first_cell[GROUPS][WORKERS + 1] = {{0, 24, 24, 52}, {0, 300, 700, 1000}};
@@ -169,7 +168,6 @@ static void make_wires(struct rw_cuda_exchange *x, int newton, int bits, int nar
         wire[i].at32 = (uint32_t)x->n_each32;
         x->n_each64 += (uint64_t)wire[i].words * x->n_cells;
         x->n_each32 += wire[i].words == 0 || wire[i].separate_hess ? x->n_cells : 0;
-        wire[i].built = i;
         wire[i].to = i;
         wire[i].parent = i == 2 || i == 6 ? NODES + (i == 6) : RW_HIST_NO_PARENT;
     }
@@ -182,10 +180,11 @@ struct run {
     uint64_t *sum64, *got64;
     uint32_t *sum32, *got32;
     struct rw_cuda_wire wire[NODES];
+    struct rw_cuda_cells worker[WORKERS][GROUPS]; /* each worker's cells, on the device */
+    const struct rw_cuda_built *d_built;
 };
 
-/* Each worker's cells of each node, and those of all workers. Only the wire format shows that a
- * worker has no documents of a node: its buffer holds unrelated numbers. */
+/* Each worker's cells of each node, and those of all workers. */
 static int fill(struct run *r)
 {
     const int64_t limit = rw_quantise_limit(r->bits);
@@ -200,10 +199,6 @@ static int fill(struct run *r)
                 cell_of(n, limit, r->newton, (uint32_t)(at % group_cells[g]) + 2 * (node >= NODES));
             set(&r->all[g], at, &cell);
             for (int k = 0; k < WORKERS && node < NODES; k++) {
-                if (node == NOT_BUILT_NODE && k == NOT_BUILT_WORKER) {
-                    set(&r->part[g][k], at, &(struct cell){77, -77, 77});
-                    continue;
-                }
                 const struct cell own = share_of(&cell, k + 1 == WORKERS);
                 set(&r->part[g][k], at, &own);
             }
@@ -218,8 +213,6 @@ static int pack_all(struct run *r)
     struct rw_cuda_exchange *x = &r->x;
     const size_t n64 = x->n_each64 * WORKERS, n32 = x->n_each32 * WORKERS;
     for (uint32_t k = 0; k < WORKERS; k++) {
-        r->wire[NOT_BUILT_NODE].built = k == NOT_BUILT_WORKER ? RW_CUDA_NOT_BUILT : NOT_BUILT_NODE;
-        RW_TRY(rw_transfer_write(device, (void *)x->d_wire, r->wire, sizeof(r->wire)));
         for (int g = 0; g < GROUPS; g++)
             RW_TRY(send(&r->part[g][k], &x->built[g]));
         RW_CU(ctx, (cudaError_t)rw_cuda_workers_pack(x, device->stream));
@@ -252,8 +245,31 @@ static struct cell right_cell(const struct run *r, int g, uint32_t buffer, uint3
     return cell;
 }
 
-/* Worker `k` takes its part, and every one of its cells is looked at. */
-static int unpack_one(struct run *r, uint32_t k)
+/* Runs the gather of worker `k`, from the cells of all workers. */
+static int gather(struct run *r, uint32_t k)
+{
+    const struct rw_cuda_exchange *x = &r->x;
+    struct rw_cuda_gather all = {.n_groups = GROUPS,
+                                 .newton = r->newton,
+                                 .n_workers = WORKERS,
+                                 .n_nodes = NODES,
+                                 .d_built = r->d_built};
+    for (int g = 0; g < GROUPS; g++) {
+        all.begin[g] = all.n_cells;
+        all.first[g] = first_cell[g][k];
+        all.n_cells += first_cell[g][k + 1] - first_cell[g][k];
+        all.built[g] = x->built[g];
+        all.own[g] = x->own[g];
+    }
+    for (uint32_t i = 0; i < NODES; i++)
+        all.parent[i] = r->wire[i].parent;
+    RW_CU(ctx, (cudaError_t)rw_cuda_workers_gather(&all, device->stream));
+    return RW_OK;
+}
+
+/* Worker `k` takes its part, by a message or by a gather, and every one of its cells is looked
+ * at. */
+static int take_one(struct run *r, uint32_t k, int by_gather)
 {
     struct rw_cuda_exchange *x = &r->x;
     RW_TRY(rw_transfer_write(device, x->d_recv64, r->sum64 + k * x->n_each64, x->n_each64 * 8));
@@ -274,7 +290,10 @@ static int unpack_one(struct run *r, uint32_t k)
         RW_TRY(send(&own, &x->own[g]));
         table_free(&own);
     }
-    RW_CU(ctx, (cudaError_t)rw_cuda_workers_unpack(x, device->stream));
+    if (by_gather)
+        RW_TRY(gather(r, k));
+    else
+        RW_CU(ctx, (cudaError_t)rw_cuda_workers_unpack(x, device->stream));
     for (int g = 0; g < GROUPS; g++) {
         struct table got;
         const uint32_t first = first_cell[g][k], n = first_cell[g][k + 1] - first;
@@ -329,14 +348,33 @@ static int make_exchange(struct run *r)
     return RW_NEW(ctx, r->got32, n * WORKERS);
 }
 
+/* Sends the cells of all workers, for gathers. */
+static int send_all(struct run *r)
+{
+    struct rw_cuda_built built[WORKERS][GROUPS];
+    for (int k = 0; k < WORKERS; k++) {
+        for (int g = 0; g < GROUPS; g++) {
+            struct rw_cuda_cells *cells = &r->worker[k][g];
+            RW_TRY(make_cells(cells, group_cells[g], NODES, r->narrow));
+            RW_TRY(send(&r->part[g][k], cells));
+            built[k][g] = (struct rw_cuda_built){cells->d_count, cells->d_lambda, cells->d_hess};
+        }
+    }
+    RW_TRY(rw_device_alloc(ctx, (void **)&r->d_built, sizeof(built)));
+    return rw_transfer_write(device, (void *)r->d_built, built, sizeof(built));
+}
+
 static int check(int newton, int bits, int narrow)
 {
     struct run r = {.newton = newton, .bits = bits, .narrow = narrow};
     RW_TRY(make_exchange(&r));
     RW_TRY(fill(&r));
     RW_TRY(pack_all(&r));
-    for (uint32_t k = 0; k < WORKERS; k++)
-        RW_TRY(unpack_one(&r, k));
+    RW_TRY(send_all(&r));
+    for (uint32_t k = 0; k < WORKERS; k++) {
+        RW_TRY(take_one(&r, k, 0));
+        RW_TRY(take_one(&r, k, 1));
+    }
     double bytes = 0.0;
     for (int i = 0; i < NODES; i++)
         bytes +=
@@ -348,9 +386,12 @@ static int check(int newton, int bits, int narrow)
         free_cells(&r.x.own[g]);
         rw_device_free((void *)r.x.d_first[g]);
         table_free(&r.all[g]);
-        for (int k = 0; k < WORKERS; k++)
+        for (int k = 0; k < WORKERS; k++) {
             table_free(&r.part[g][k]);
+            free_cells(&r.worker[k][g]);
+        }
     }
+    rw_device_free((void *)r.d_built);
     rw_device_free((void *)r.x.d_wire);
     rw_device_free(r.x.d_send64);
     rw_device_free(r.x.d_recv64);

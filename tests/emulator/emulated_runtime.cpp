@@ -221,6 +221,19 @@ cudaError_t cudaGetDeviceCount(int *n)
     return *n > 0 ? cudaSuccess : failed(cudaErrorNoDevice);
 }
 
+cudaError_t cudaDeviceCanAccessPeer(int *can, int, int)
+{
+    MAY_FAIL("cuda-find");
+    *can = 1; /* all memory is the process's */
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned)
+{
+    MAY_FAIL("cuda-find");
+    return cudaSuccess;
+}
+
 cudaError_t cudaGetDevice(int *out)
 {
     MAY_FAIL("cuda-find");

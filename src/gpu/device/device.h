@@ -332,7 +332,8 @@ int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe);
 /* Connects the GPUs. All workers of the context's communicator call it, each with its device, on
  * the thread that uses the device. Fails with RW_ERR_UNSUPPORTED on all of them if a worker has no
  * NCCL or two share a GPU, and with RW_ERR_MACHINE if NCCL fails or does not start in time. NVLink
- * multicast stays off unless NCCL_NVLS_ENABLE is set. RANKWOOD_NCCL=FILE names the library. */
+ * multicast stays off unless NCCL_NVLS_ENABLE is set. RANKWOOD_NCCL=FILE names the library, and has threads of one process use
+ * NCCL, too. */
 int rw_nccl_open(struct rw_ctx *ctx, const struct rw_device *device, struct rw_comm **out);
 
 /* Checks a wait that has taken waited_s seconds. Fails with RW_ERR_MACHINE if NCCL reports an

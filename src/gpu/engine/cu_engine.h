@@ -289,8 +289,6 @@ int rw_cuda_level_cells(const struct rw_cuda_level *level, const struct rw_cuda_
  * and lambda from the lowest bits up; or some of its numbers are separate. */
 struct rw_cuda_wire {
     uint32_t at64, at32; /* index of its first number of 64 and of 32 bits in a worker's part */
-    /* Buffer of this worker's sums; RW_CUDA_NOT_BUILT: the worker has no documents of the node. */
-    uint32_t built;
     /* Buffers of the sums over all workers. parent: may be RW_HIST_NO_PARENT. */
     uint32_t to, parent;
     uint8_t words; /* 64-bit words per cell. 0: one number of 32 bits. 1: one number of 64 bits. 2,
@@ -298,8 +296,6 @@ struct rw_cuda_wire {
     uint8_t separate_hess;     /* 1: words is 1, and hessians are separate numbers of 32 bits */
     uint8_t n_bits, hess_bits; /* bits of the count and the hessian in one number */
 };
-#define RW_CUDA_NOT_BUILT UINT32_MAX
-
 /* Returns the layout for a node with all_n documents on all workers; the place and the buffers are
  * 0. bits: of quantised numbers. */
 static inline struct rw_cuda_wire rw_cuda_wire_of(int newton, int bits, uint32_t all_n)
@@ -308,7 +304,7 @@ static inline struct rw_cuda_wire rw_cuda_wire_of(int newton, int bits, uint32_t
     const uint32_t sum_bits = rw_hist_bits_of((uint64_t)all_n * (uint64_t)rw_quantise_limit(bits));
     const uint32_t hess_bits = newton ? sum_bits : 0;
     const uint32_t lambda_bits = sum_bits + 1; /* one more for the sign */
-    struct rw_cuda_wire wire = {0, 0, 0, 0, 0, 0, 0, (uint8_t)n_bits, (uint8_t)hess_bits};
+    struct rw_cuda_wire wire = {0, 0, 0, 0, 0, 0, (uint8_t)n_bits, (uint8_t)hess_bits};
     if (n_bits + hess_bits + lambda_bits <= 32)
         return wire;
     wire.words = 1;
@@ -348,6 +344,28 @@ struct rw_cuda_exchange {
 int rw_cuda_workers_pack(const struct rw_cuda_exchange *exchange, void *stream);
 int rw_cuda_workers_unpack(const struct rw_cuda_exchange *exchange, void *stream);
 
+/* The sums of a group that a worker has built, on its own GPU. */
+struct rw_cuda_built {
+    const uint32_t *d_count;
+    const void *d_lambda, *d_hess;
+};
+
+/* Adds up sums that are on several GPUs whose memory this GPU can read: for each node, the cells of
+ * this worker's features. */
+struct rw_cuda_gather {
+    int n_groups, newton;
+    uint32_t n_workers, n_nodes;
+    uint32_t n_cells;                           /* of this worker's features, in all groups */
+    uint32_t begin[RW_CUDA_GROUPS];             /* the first cell of each group among those */
+    uint32_t first[RW_CUDA_GROUPS];             /* the same cell in the group's built sums */
+    const struct rw_cuda_built *d_built;        /* [n_workers][n_groups] */
+    struct rw_cuda_cells built[RW_CUDA_GROUPS]; /* only the shape is read */
+    struct rw_cuda_cells own[RW_CUDA_GROUPS];   /* as in struct rw_cuda_exchange */
+    uint32_t to;                                /* buffer of the first node in `own` */
+    uint32_t parent[RW_TUNE_ENGINE_NODES];      /* [n_nodes] may be RW_HIST_NO_PARENT */
+};
+int rw_cuda_workers_gather(const struct rw_cuda_gather *gather, void *stream);
+
 /* ---- documents of nodes: cu_partition.cu ---- */
 
 /* Documents per block: the positions of each node are divided into chunks of this size. */
@@ -374,7 +392,22 @@ struct rw_cuda_part { /* one node */
     struct rw_cuda_column column;
 };
 
-enum { RW_CUDA_MOST_PARTS = 32, RW_CUDA_PART_SET_WORDS = 192 };
+enum { RW_CUDA_MOST_PARTS = 32, RW_CUDA_PART_SET_WORDS = 176 };
+
+/* Where a launch with RW_CUDA_UNCOUNTED writes the sizes of the parts' children. The last block of
+ * a part writes those of its children. */
+struct rw_cuda_counted {
+    uint32_t *d_done; /* scratch: finished parts; 0 between launches; NULL: sizes are not written */
+    uint64_t *placed; /* page-locked, [n_parts]: d_placed of the launch; not written for parts
+                       * without documents */
+    uint32_t *word;   /* page-locked; `value` is written here after `placed` */
+    uint32_t value;
+    uint32_t n_parts;            /* parts with documents */
+    struct rw_hist_node *d_node; /* ranges of children */
+    /* [RW_CUDA_MOST_PARTS] 2 * index in d_node + (1: of the right child; 0: of the left one); -1:
+     * the range is not written. */
+    int8_t child[RW_CUDA_MOST_PARTS];
+};
 
 /* Sets of the parts that are split by categories, each with as many words as its feature's codes
  * need. */
@@ -399,6 +432,7 @@ struct rw_cuda_partition {
     uint32_t launch;     /* one more than in the launch before */
     uint32_t n_carried;  /* words, 0 to RW_CUDA_CARRIED */
     uint32_t *d_carried; /* [n_carried] written */
+    struct rw_cuda_counted counted;
     struct rw_cuda_part part[RW_CUDA_MOST_PARTS];
     uint32_t carried[RW_CUDA_CARRIED];
 };

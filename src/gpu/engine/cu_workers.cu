@@ -1,6 +1,7 @@
-/* Packs the cells of histograms into messages between workers, and unpacks the sums of the cells
- * over all workers. Messages should be small, so a cell's numbers have only as many bits as their
- * sums over all workers can need.
+/* Adds up the cells of histograms over all workers. Where GPUs can read each other's memory, each
+ * reads the cells that it needs (gather_kernel). Otherwise cells are packed into messages, and
+ * their sums over all workers are unpacked. Messages should be small, so a cell's numbers have only
+ * as many bits as their sums over all workers can need.
  *
  * Shapes: struct rw_cuda_exchange. A message has a part for each worker that receives one. Parts
  * are padded, so that those of all workers have the same length.
@@ -21,8 +22,8 @@ struct cell {
     int64_t lambda, hess;
 };
 
-/* Returns the group of cell `c` of a part. */
-static __device__ int group_of(const struct rw_cuda_exchange &a, uint32_t c)
+/* Returns the group of cell `c` of a part. a: an exchange or a gather. */
+template <class ARGUMENTS> static __device__ int group_of(const ARGUMENTS &a, uint32_t c)
 {
     int g = 0;
     while (g + 1 < a.n_groups && c >= a.begin[g + 1])
@@ -84,6 +85,25 @@ static __device__ struct cell get(const struct rw_cuda_exchange &a, const struct
     return cell;
 }
 
+/* Writes the sums of a cell over all workers to buffer `to`, and subtracts them from buffer
+ * `parent`. */
+static __device__ void put_own(const struct rw_cuda_cells &own, int newton, uint32_t c, uint32_t to,
+                               uint32_t parent, const struct cell &cell)
+{
+    const uint64_t at = (uint64_t)to * own.n_cells + c;
+    own.d_count[at] = cell.n;
+    hist_set_sum(own.d_lambda, at, own.narrow, cell.lambda);
+    if (newton)
+        hist_set_sum(own.d_hess, at, own.narrow, cell.hess);
+    if (parent == RW_HIST_NO_PARENT)
+        return;
+    const uint64_t of_parent = (uint64_t)parent * own.n_cells + c;
+    own.d_count[of_parent] -= cell.n;
+    hist_take_sum(own.d_lambda, of_parent, own.narrow, cell.lambda);
+    if (newton)
+        hist_take_sum(own.d_hess, of_parent, own.narrow, cell.hess);
+}
+
 static __global__ void __launch_bounds__(THREADS)
     pack_kernel(const __grid_constant__ struct rw_cuda_exchange a)
 {
@@ -94,9 +114,9 @@ static __global__ void __launch_bounds__(THREADS)
     const int g = group_of(a, c);
     const uint32_t first = a.d_first[g][worker], n = a.d_first[g][worker + 1] - first;
     struct cell cell = {0, 0, 0};
-    if (wire.built != RW_CUDA_NOT_BUILT && c - a.begin[g] < n) {
+    if (c - a.begin[g] < n) {
         const struct rw_cuda_cells &from = a.built[g];
-        const uint64_t at = (uint64_t)wire.built * from.n_cells + first + (c - a.begin[g]);
+        const uint64_t at = (uint64_t)blockIdx.y * from.n_cells + first + (c - a.begin[g]);
         cell.n = from.d_count[at];
         cell.lambda = hist_sum_at(from.d_lambda, at, from.narrow);
         if (a.newton)
@@ -116,19 +136,7 @@ static __global__ void __launch_bounds__(THREADS)
     const struct rw_cuda_cells &own = a.own[g];
     if (c - a.begin[g] >= own.n_cells)
         return;
-    const struct cell cell = get(a, wire, c);
-    const uint64_t to = (uint64_t)wire.to * own.n_cells + (c - a.begin[g]);
-    own.d_count[to] = cell.n;
-    hist_set_sum(own.d_lambda, to, own.narrow, cell.lambda);
-    if (a.newton)
-        hist_set_sum(own.d_hess, to, own.narrow, cell.hess);
-    if (wire.parent == RW_HIST_NO_PARENT)
-        return;
-    const uint64_t parent = (uint64_t)wire.parent * own.n_cells + (c - a.begin[g]);
-    own.d_count[parent] -= cell.n;
-    hist_take_sum(own.d_lambda, parent, own.narrow, cell.lambda);
-    if (a.newton)
-        hist_take_sum(own.d_hess, parent, own.narrow, cell.hess);
+    put_own(own, a.newton, c - a.begin[g], wire.to, wire.parent, get(a, wire, c));
 }
 
 extern "C" int rw_cuda_workers_pack(const struct rw_cuda_exchange *exchange, void *stream)
@@ -141,4 +149,49 @@ extern "C" int rw_cuda_workers_unpack(const struct rw_cuda_exchange *exchange, v
 {
     const dim3 grid(blocks_for(exchange->n_cells, THREADS), exchange->n_nodes);
     return launch_grid(unpack_kernel, grid, THREADS, stream, *exchange);
+}
+
+/* ---- sums on other GPUs, read in place ---- */
+
+/* Loads of several workers are started before the first is used. */
+enum { WORKERS_AT_ONCE = 4 };
+
+static __global__ void __launch_bounds__(THREADS)
+    gather_kernel(const __grid_constant__ struct rw_cuda_gather a)
+{
+    const uint32_t c = blockIdx.x * THREADS + threadIdx.x, node = blockIdx.y;
+    let_next_launch_begin();
+    if (c >= a.n_cells)
+        return;
+    const int g = group_of(a, c);
+    const struct rw_cuda_cells &shape = a.built[g];
+    const uint64_t at = (uint64_t)node * shape.n_cells + a.first[g] + (c - a.begin[g]);
+    struct cell sum = {0, 0, 0};
+    for (uint32_t first = 0; first < a.n_workers; first += WORKERS_AT_ONCE) {
+        struct cell cell[WORKERS_AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < WORKERS_AT_ONCE; k++) {
+            cell[k] = {0, 0, 0};
+            if (first + k >= a.n_workers)
+                continue;
+            const struct rw_cuda_built &from = a.d_built[(first + k) * a.n_groups + g];
+            cell[k].n = from.d_count[at];
+            cell[k].lambda = hist_sum_at(from.d_lambda, at, shape.narrow);
+            if (a.newton)
+                cell[k].hess = hist_sum_at(from.d_hess, at, shape.narrow);
+        }
+#pragma unroll
+        for (int k = 0; k < WORKERS_AT_ONCE; k++) {
+            sum.n += cell[k].n;
+            sum.lambda += cell[k].lambda;
+            sum.hess += cell[k].hess;
+        }
+    }
+    put_own(a.own[g], a.newton, c - a.begin[g], a.to + node, a.parent[node], sum);
+}
+
+extern "C" int rw_cuda_workers_gather(const struct rw_cuda_gather *gather, void *stream)
+{
+    const dim3 grid(blocks_for(gather->n_cells, THREADS), gather->n_nodes);
+    return launch_grid(gather_kernel, grid, THREADS, stream, *gather);
 }

@@ -199,6 +199,8 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     cuda->n_searched = 0;
     cuda->pending_leaves.n_leaves = 0;
     cuda->partition.n_parts = cuda->partition.n_chunks = cuda->n_part_words = 0;
+    if (cuda->workers)
+        cuda->workers->n_uncounted = 0;
     cuda->moves = -1;
     cuda->first[0] = 0;
     cuda->n[0] = cuda->n_docs;
@@ -238,22 +240,23 @@ static int cuda_set_lambdas(struct rw_engine *engine, const int64_t *lambda, con
 
 /* ---- partition ---- */
 
-/* Returns the same position in the other half. */
-static uint64_t other_half(const struct rw_cuda *cuda, uint64_t position)
+uint64_t rw_cuda_children_at(const struct rw_cuda *cuda, int32_t slot)
 {
-    return position < cuda->half ? position + cuda->half : position - cuda->half;
+    const uint64_t at = cuda->first[slot];
+    return at < cuda->half ? at + cuda->half : at - cuda->half;
 }
 
-void rw_cuda_take_children(struct rw_cuda *cuda, const struct rw_split *split, uint32_t n_left)
+void rw_cuda_take_children(struct rw_cuda *cuda, int32_t slot, int32_t left, int32_t right,
+                           uint32_t n_left)
 {
-    const uint64_t to = other_half(cuda, cuda->first[split->slot]);
-    cuda->first[split->left] = to;
-    cuda->first[split->right] = to + n_left;
-    cuda->n[split->left] = n_left;
-    cuda->n[split->right] = cuda->n[split->slot] - n_left;
-    cuda->child[split->slot][0] = split->left;
-    cuda->child[split->slot][1] = split->right;
-    cuda->child[split->left][0] = cuda->child[split->right][0] = -1;
+    const uint64_t to = rw_cuda_children_at(cuda, slot);
+    cuda->first[left] = to;
+    cuda->first[right] = to + n_left;
+    cuda->n[left] = n_left;
+    cuda->n[right] = cuda->n[slot] - n_left;
+    cuda->child[slot][0] = left;
+    cuda->child[slot][1] = right;
+    cuda->child[left][0] = cuda->child[right][0] = -1;
 }
 
 int rw_cuda_flush(struct rw_cuda *cuda)
@@ -262,18 +265,22 @@ int rw_cuda_flush(struct rw_cuda *cuda)
     if (partition->n_parts == 0)
         return RW_OK;
     partition->d_moved = cuda->moves ? cuda->d_moved : NULL;
-    if (partition->n_chunks > 0) { /* a worker may have no documents of these nodes */
+    partition->counted.value += cuda->workers != NULL;
+    if (partition->n_chunks > 0) {
         partition->launch++;
         RW_CUDA_TRY(cuda, rw_cuda_partition(partition, cuda->n_part_words ? &cuda->part_sets : NULL,
                                             rw_cuda_stream(cuda)));
+    } else if (cuda->workers) {
+        *partition->counted.word = partition->counted.value;
     }
     partition->n_parts = partition->n_chunks = partition->n_carried = cuda->n_part_words = 0;
+    partition->counted.n_parts = 0;
     return RW_OK;
 }
 
 int rw_cuda_flush_parts(struct rw_cuda *cuda)
 {
-    return cuda->workers ? rw_cuda_workers_flush(cuda, cuda->waiting) : rw_cuda_flush(cuda);
+    return cuda->workers ? rw_cuda_workers_sizes(cuda) : rw_cuda_flush(cuda);
 }
 
 /* Returns the number of words of a split's set; 0 for a split by bin. */
@@ -298,6 +305,8 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_cuda_partition *partition = &cuda->partition;
     RW_TRY(rw_cuda_flush(cuda));
+    if (cuda->workers)
+        RW_TRY(rw_cuda_workers_sizes(cuda));
     if (cuda->moves < 0)
         cuda->moves = takes_moved(cuda, 0); /* the first histograms are complete */
     for (int i = 0; i < n; i++) {
@@ -309,11 +318,9 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
             cuda->n_part_words + part_words(cuda, &splits[i]) > RW_CUDA_PART_SET_WORDS)
             RW_TRY(rw_cuda_flush_parts(cuda));
         RW_TRY(rw_cuda_use_column(cuda, column, cuda->n[slot]));
-        if (partition->n_parts == 0)
-            cuda->waiting = &splits[i];
         partition->part[partition->n_parts++] = (struct rw_cuda_part){
             .from = cuda->first[slot],
-            .to = other_half(cuda, cuda->first[slot]),
+            .to = rw_cuda_children_at(cuda, slot),
             .n = cuda->n[slot],
             .n_left = cuda->workers ? RW_CUDA_UNCOUNTED : splits[i].n_left,
             .first_chunk = partition->n_chunks,
@@ -326,10 +333,12 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
         partition->n_chunks += rw_cuda_chunks(cuda->n[slot]);
         if (partition->n_chunks > cuda->most_chunks)
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "nodes of more documents than there are");
-        if (!cuda->workers)
-            rw_cuda_take_children(cuda, &splits[i], splits[i].n_left);
+        if (cuda->workers)
+            rw_cuda_workers_add_part(cuda, &splits[i]);
+        else
+            rw_cuda_take_children(cuda, slot, splits[i].left, splits[i].right, splits[i].n_left);
     }
-    return cuda->workers ? rw_cuda_flush_parts(cuda) : RW_OK;
+    return RW_OK;
 }
 
 /* ---- leaves and scores ---- */
@@ -364,6 +373,8 @@ static int cuda_start_leaf_sums(struct rw_engine *engine, const int32_t *leaf_sl
     if (n_leaves == 0)
         return RW_OK;
     RW_TRY(rw_cuda_flush(cuda));
+    if (cuda->workers)
+        RW_TRY(rw_cuda_workers_sizes(cuda));
     if (cuda->child[0][0] < 0 && !cuda->is_listed) /* a tree of one leaf */
         RW_TRY(list_root(cuda));
     RW_TRY(rw_cuda_room(cuda, engine->rules.max_slots * sizeof(struct rw_cuda_leaf), &piece));
@@ -630,6 +641,7 @@ static void cuda_close(struct rw_engine *engine)
     }
     rw_cuda_unload(cuda);
     rw_host_release(&cuda->host);
+    rw_cuda_peers_leave(cuda);
     rw_device_close(cuda->device);
     rw_cuda_codes_leave(cuda);
     rw_mem_free(cuda);

@@ -1,6 +1,7 @@
 /* State of the engine for GPUs. The file engine_cuda.c starts trees and keeps documents and scores.
  * Data is sent to the device in engine_cuda_load.c. Histograms are built and splits found in
- * engine_cuda_hist.c, which also has the functions for many workers (more than one). Host memory
+ * engine_cuda_hist.c. Many workers (more than one) add up their sums in engine_cuda_workers.c and,
+ * if they are threads of one process, in engine_cuda_peers.c. Host memory
  * for codes that do not fit the device, and columns of codes for partitions, are in
  * engine_cuda_far.c. Memory for training is allocated when data is loaded, when metrics are named
  * (cuda_measure) and, once more, in the first tree, when histogram methods are chosen. cu_engine.h
@@ -11,6 +12,8 @@
  * split takes one more buffer, so a tree of n leaves fills n buffers; speculative splits take
  * more. */
 #pragma once
+
+#include <stdatomic.h>
 
 #include "gpu/device/cu_check.h"
 #include "comm/comm.h"
@@ -115,9 +118,33 @@ struct rw_cuda_codes {
 struct rw_cuda_workers {
     struct rw_cuda_exchange exchange; /* n_nodes, n_each64, n_each32 and d_wire: of the current
                                        * call */
-    uint32_t most_nodes;              /* most nodes of a histogram call */
-    uint32_t *all_n;                  /* [max_slots] documents of each node, over all workers */
-    void *staged; /* page-locked, for messages through the hosts; NULL: NCCL carries them */
+    struct rw_cuda_gather gather;     /* with peers; n_nodes, to and parent: of the current call */
+    int is_unread;       /* with peers: 1: a peer may still be reading the sums of the last call */
+    uint32_t most_nodes; /* most nodes of a histogram call */
+    uint32_t *all_n;     /* [max_slots] documents of each node, over all workers */
+    void *staged;        /* page-locked, for messages through the hosts; NULL: not needed */
+    /* The parts of the last partition, while the host does not know how many of this worker's
+     * documents their children have. `smaller` is the left child. */
+    uint32_t n_uncounted; /* 0: all sizes are known */
+    struct rw_sibling uncounted[RW_CUDA_MOST_PARTS];
+};
+
+/* What a worker shares with the other workers of its process, whose GPUs and hosts read it. */
+struct rw_cuda_peer {
+    struct rw_arena arena; /* of the memory below, freed by the last worker that leaves */
+    struct rw_cuda_built built[RW_CUDA_GROUPS];
+    const struct rw_cuda_reply *reply;   /* [2] as in struct rw_cuda */
+    const struct rw_code_set *reply_set; /* like reply; NULL: no categorical features */
+    int searches;                        /* 1: the worker owns features, so it replies */
+    void *built_event, *read_event;      /* cudaEvent_t: sums were built; peers' were read */
+    atomic_uint n_built, n_read;         /* records of these events so far */
+};
+
+/* The workers of a process whose GPUs can read each other's memory (engine_cuda_peers.c). */
+struct rw_cuda_peers {
+    atomic_int n_users; /* workers that have not left */
+    int n_workers;
+    struct rw_cuda_peer peer[]; /* [n_workers] */
 };
 
 struct rw_cuda {
@@ -131,6 +158,7 @@ struct rw_cuda {
     struct rw_cuda_group group[RW_CUDA_GROUPS]; /* [n_groups] */
     int n_groups;
     struct rw_comm *comm; /* connects the workers' GPUs by NCCL; NULL: not connected; owned */
+    struct rw_cuda_peers *peers;     /* NULL: some GPU cannot read another's memory */
     struct rw_cuda_workers *workers; /* NULL: one worker */
     /* Bytes of the device that were free before the training set was loaded, or fewer if the user
      * allows fewer. */
@@ -188,6 +216,7 @@ struct rw_cuda {
     int32_t n_buffers, n_used; /* buffers of each pool; those before n_used may be in use */
     /* ---- scratch ---- */
     struct rw_hist_node *node; /* [most_nodes] the nodes of one histogram call */
+    uint64_t most_docs;        /* of that call; see struct rw_hist_call */
     uint32_t *parent;          /* [most_nodes] their parents' buffers */
     uint32_t most_nodes;
     uint64_t most_chunks;               /* most chunks of a partition's launch */
@@ -195,9 +224,6 @@ struct rw_cuda {
     uint32_t n_part_words;              /* words of part_sets in use */
     /* A partition that is not launched yet. The nodes of the next histograms are sent with it. */
     struct rw_cuda_partition partition;
-    /* The split of its first part; the splits of the other parts follow in the same array. Read
-     * only with many workers. */
-    const struct rw_split *waiting;
     struct rw_cuda_whole *d_whole;       /* [1] */
     int root_begun;                      /* 1: rw_cuda_begin_root has begun the root's histogram */
     struct rw_cuda_column *split_column; /* [n_features] columns from which partitions read codes */
@@ -206,8 +232,12 @@ struct rw_cuda {
     struct rw_cuda_kept kept;
     int is_settled; /* 1: methods are chosen, and memory needed only for the choice is freed */
     struct rw_cuda_search search; /* launch: the number of the last one */
-    uint32_t most_searched;       /* most nodes of a search */
-    struct rw_cuda_level level;   /* for symmetric trees; d_n_left follows d_best */
+    /* [2] page-locked; replies of launch l are in [l % 2]. So a worker can read a peer's replies
+     * while that peer's next search runs. */
+    struct rw_cuda_reply *reply;
+    struct rw_code_set *reply_set; /* [2][RW_CUDA_MOST_SEARCHED]; NULL: no categorical features */
+    uint32_t most_searched;        /* most nodes of a search */
+    struct rw_cuda_level level;    /* for symmetric trees; d_n_left follows d_best */
     struct { /* scratch of rw_cuda_best_level: the cells of a categorical feature, [n][stride] */
         struct rw_cell *d_cell, *cell; /* on the device and on the host */
         uint32_t stride;               /* cells per node; 0: no categorical features */
@@ -312,10 +342,13 @@ int rw_cuda_await(struct rw_cuda *cuda, uint32_t n);
 /* Launches the pending partition, if there is one. */
 int rw_cuda_flush(struct rw_cuda *cuda);
 /* Launches the pending partition while splits are still being added to it. With many workers, it
- * also counts the documents of its children. */
+ * also waits for the sizes of its children. */
 int rw_cuda_flush_parts(struct rw_cuda *cuda);
+/* Returns the first position of a node's children: the node's own in the other half. */
+uint64_t rw_cuda_children_at(const struct rw_cuda *cuda, int32_t slot);
 /* Sets the children's ranges, given that n_left of this worker's documents of the node go left. */
-void rw_cuda_take_children(struct rw_cuda *cuda, const struct rw_split *split, uint32_t n_left);
+void rw_cuda_take_children(struct rw_cuda *cuda, int32_t slot, int32_t left, int32_t right,
+                           uint32_t n_left);
 /* Copies `bytes` bytes, in whole words of 32 bits, from d on the device to cuda->answer, and waits
  * for them. */
 int rw_cuda_answer(struct rw_cuda *cuda, void *d, size_t bytes);
@@ -410,6 +443,13 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
  * a tree of all documents and at least one feature, if all codes are on the device and this tree
  * chooses no method. n_features: the number of the tree's features. */
 int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features);
+/* Builds the histograms of the n nodes in cuda->node, in buffers from `buffer` on. have_parents:
+ * also subtracts them from those of their parents, which become the siblings'. d_ready: [n] the
+ * nodes, if they are on the device already, else NULL. Overwrites cuda->node and cuda->parent. */
+int rw_cuda_build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents,
+                  int32_t buffer, const struct rw_hist_node *d_ready);
+/* Returns the result of a search for node i. */
+struct rw_cuda_found rw_cuda_found_of(const struct rw_cuda_reply *reply, uint32_t i);
 int rw_cuda_release(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
@@ -450,6 +490,35 @@ int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_cuda_begin *begin);
 /* Replaces each of n numbers on the device, at most 4, by the largest of all workers' numbers.
  * user: the struct rw_cuda. Only with many workers. */
 int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n);
-/* Launches the pending partition, counts the documents of the children, and sets their ranges.
- * splits: of all parts of that partition. Only with many workers. */
-int rw_cuda_workers_flush(struct rw_cuda *cuda, const struct rw_split *splits);
+/* Notes a split whose part was added to the pending partition. Only with many workers, like the
+ * functions below. */
+void rw_cuda_workers_add_part(struct rw_cuda *cuda, const struct rw_split *split);
+/* Launches the pending partition, and waits until the sizes of all nodes are known. */
+int rw_cuda_workers_sizes(struct rw_cuda *cuda);
+/* Returns 1 if rw_cuda_workers_histograms can build these nodes from estimates of their sizes. If
+ * not, call rw_cuda_workers_sizes first. They are children of the pending partition. */
+int rw_cuda_workers_estimates(const struct rw_cuda *cuda, const struct rw_sibling *siblings,
+                              uint32_t n);
+/* Builds the histograms of siblings. Their nodes and parents are in cuda->node and cuda->parent. */
+int rw_cuda_workers_histograms(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
+                               const uint32_t *d_list);
+
+/* ---- workers of one process (engine_cuda_peers.c) ----
+ *
+ * All of these need cuda->peers, except the first, which sets it, and the last. */
+/* Sets cuda->peers if all workers are threads of this process and their GPUs can read each other's
+ * memory. All workers call it. */
+int rw_cuda_peers_connect(struct rw_cuda *cuda);
+/* Allocates what this worker shares, except cells. */
+int rw_cuda_peers_allocate(struct rw_cuda *cuda);
+/* Lets peers read this worker's sums and replies. Call it at the end of loading. */
+void rw_cuda_peers_publish(struct rw_cuda *cuda);
+/* Waits until no peer reads this worker's sums. Call it before they are overwritten. */
+int rw_cuda_peers_finish_reads(struct rw_cuda *cuda);
+/* Adds up the sums of all workers, as workers->gather says. */
+int rw_cuda_peers_gather(struct rw_cuda *cuda);
+/* Replaces n splits by those that other workers found, where these are better. */
+int rw_cuda_peers_best(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
+                       struct rw_split *out);
+/* Ends the use of cuda->peers. The device's stream must be idle. */
+void rw_cuda_peers_leave(struct rw_cuda *cuda);

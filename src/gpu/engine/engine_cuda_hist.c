@@ -1,6 +1,5 @@
 /* Builds histograms and finds splits on GPUs. Chooses the histogram methods and plans their
- * scratch. Has the functions for many workers: their connection, the division of features among
- * them, their memory, and the combination of samples, root sums, partitions and histograms. */
+ * scratch. */
 #include "gpu/engine/engine_cuda.h"
 
 /* ---- the choice of a method ---- */
@@ -21,6 +20,7 @@ static struct rw_hist_call hist_call(const struct rw_cuda *cuda, int g,
                                  .d_list = d_list,
                                  .node = node,
                                  .n_nodes = n_nodes,
+                                 .most_docs = cuda->most_docs,
                                  .d_lambda = cuda->quantise.d_lambda_q,
                                  .d_hess = cuda->quantise.d_hess_q,
                                  .by_position = by_position,
@@ -249,246 +249,6 @@ int rw_cuda_report(struct rw_engine *engine, char *text, size_t size, double *ms
     return 0;
 }
 
-/* ---- many workers ----
- *
- * Each worker has the codes of its documents on its GPU. Of the histograms it keeps the cells of
- * the features that it owns, summed over the documents of all workers.
- *
- * A worker builds histograms of its documents of the requested nodes, in buffers that serve one
- * call. Workers send each other the cells of features that they do not own. Each worker sums those
- * that it owns, and subtracts the sums from its cells of the parents. NCCL carries the cells
- * between GPUs. If the library is missing or two workers share a GPU, the cells go through the
- * hosts. */
-
-/* Most bytes of the buffers and messages of one call. They limit the number of its nodes. */
-enum { CALL_BYTES = 1 << 28 };
-
-static struct rw_ctx *ctx_of(const struct rw_cuda *cuda)
-{
-    return cuda->host.base.ctx;
-}
-
-/* ---- the connection: NCCL or the hosts ---- */
-
-int rw_cuda_workers_connect(struct rw_cuda *cuda)
-{
-    struct rw_ctx *ctx = ctx_of(cuda);
-    if (rw_n_workers(ctx) == 1)
-        return RW_OK;
-    const int status = rw_nccl_open(ctx, cuda->device, &cuda->comm);
-    if (status == RW_ERR_UNSUPPORTED) {
-        rw_log(ctx, RW_LOG_WARNING,
-               "histograms go from GPU to GPU through the hosts, which is slow: %s",
-               rw_last_error(ctx));
-        return RW_OK;
-    }
-    RW_TRY(status);
-    cuda->device->comm = cuda->comm;
-    return RW_OK;
-}
-
-void rw_cuda_workers_part(struct rw_cuda *cuda)
-{
-    if (cuda->device)
-        cuda->device->comm = NULL;
-    if (cuda->comm && ctx_of(cuda)->comm && ctx_of(cuda)->comm->has_failed)
-        cuda->comm->has_failed = 1;
-    rw_comm_free(cuda->comm);
-}
-
-/* Synchronises the workers. If NCCL connects two GPUs, allocating and freeing on one may wait for
- * the other. If the other were in an NCCL call, it would wait for this worker in turn. So no worker
- * starts an NCCL call before all have reached this point. */
-int rw_cuda_workers_ready(struct rw_cuda *cuda)
-{
-    return cuda->comm ? rw_comm_agree(ctx_of(cuda), RW_OK) : RW_OK;
-}
-
-int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n)
-{
-    struct rw_cuda *cuda = user;
-    struct rw_ctx *ctx = ctx_of(cuda);
-    if (cuda->comm)
-        return rw_comm_status(ctx, cuda->comm,
-                              cuda->comm->functions.all_reduce(cuda->comm->user, d_numbers, n,
-                                                               RW_COMM_U64, RW_COMM_MAX,
-                                                               rw_cuda_stream(cuda)));
-    uint64_t numbers[4];
-    const size_t bytes = n * sizeof(*numbers);
-    RW_TRY(rw_transfer_read(cuda->device, numbers, d_numbers, bytes));
-    RW_TRY(rw_comm_max(ctx, numbers, n));
-    return rw_transfer_write(cuda->device, d_numbers, numbers, bytes);
-}
-
-/* Adds up the messages of all workers. Each worker receives the sums of its part, of n_each
- * numbers. */
-static int reduce_scatter(struct rw_cuda *cuda, const void *d_send, void *d_recv, size_t n_each,
-                          enum rw_comm_type type)
-{
-    struct rw_ctx *ctx = ctx_of(cuda);
-    struct rw_cuda_workers *workers = cuda->workers;
-    const size_t bytes = n_each * (type == RW_COMM_U64 ? 8 : 4);
-    const size_t all_bytes = bytes * (size_t)rw_n_workers(ctx);
-    if (n_each == 0)
-        return RW_OK;
-    if (cuda->comm) {
-        ctx->comm->bytes_sent += all_bytes - bytes;
-        return rw_comm_status(ctx, cuda->comm,
-                              cuda->comm->functions.reduce_scatter(cuda->comm->user, d_send, d_recv,
-                                                                   n_each, type,
-                                                                   rw_cuda_stream(cuda)));
-    }
-    RW_TRY(rw_transfer_read(cuda->device, workers->staged, d_send, all_bytes));
-    RW_TRY(rw_comm_reduce_scatter(ctx, workers->staged, (char *)workers->staged + all_bytes, n_each,
-                                  type));
-    return rw_transfer_write(cuda->device, d_recv, (char *)workers->staged + all_bytes, bytes);
-}
-
-/* ---- the division of features among workers ---- */
-
-/* Divides a group's features into ranges of about equal numbers of cells. row: [n_features + 1];
- * first: [n_workers + 1], written. */
-static void divide(const uint32_t *row, uint32_t n_features, uint32_t n_workers, uint32_t *first)
-{
-    uint32_t f = 0;
-    first[0] = 0;
-    for (uint32_t r = 1; r <= n_workers; r++) {
-        const uint64_t up_to = (uint64_t)row[n_features] * r / n_workers;
-        while (f < n_features && ((uint64_t)row[f] + row[f + 1]) / 2 < up_to)
-            f++;
-        first[r] = r == n_workers ? n_features : f;
-    }
-}
-
-int rw_cuda_workers_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
-{
-    struct rw_ctx *ctx = ctx_of(cuda);
-    struct rw_cuda_group *group = &cuda->group[g];
-    const uint32_t n_workers = (uint32_t)rw_n_workers(ctx), worker = (uint32_t)rw_worker(ctx);
-    RW_FREED uint32_t *first = NULL;
-    RW_FREED uint32_t *cell = NULL;
-    group->cells = group->built;
-    if (n_workers == 1)
-        return RW_OK;
-    if (!cuda->workers)
-        RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, cuda->workers, 1));
-    struct rw_cuda_exchange *exchange = &cuda->workers->exchange;
-    RW_TRY(RW_NEW(ctx, first, (size_t)n_workers + 1));
-    RW_TRY(RW_NEW(ctx, cell, (size_t)group->n_features + n_workers + 2));
-    divide(row, group->n_features, n_workers, first);
-    uint32_t most = 0;
-    for (uint32_t r = 0; r <= n_workers; r++) {
-        cell[r] = row[first[r]];
-        most = r > 0 && cell[r] - cell[r - 1] > most ? cell[r] - cell[r - 1] : most;
-    }
-    RW_TRY(RW_CUDA_TABLE(cuda, exchange->d_first[g], cell, (size_t)n_workers + 1));
-    exchange->begin[g] = exchange->n_cells;
-    exchange->n_cells += most;
-    /* group->cells: this worker's features, as a separate histogram. */
-    group->first_own = first[worker];
-    group->cells.n_features = first[worker + 1] - first[worker];
-    group->cells.n_cells = cell[worker + 1] - cell[worker];
-    group->cells.d_feature += group->first_own;
-    for (uint32_t f = first[worker]; f <= first[worker + 1]; f++)
-        cell[f - first[worker]] = row[f] - row[first[worker]];
-    return RW_CUDA_TABLE(cuda, group->cells.d_row, cell, (size_t)group->cells.n_features + 1);
-}
-
-/* ---- memory ---- */
-
-int rw_cuda_workers_allocate(struct rw_cuda *cuda)
-{
-    enum { WORDS = 3 }; /* per cell, at most */
-    struct rw_ctx *ctx = ctx_of(cuda);
-    struct rw_host *host = &cuda->host;
-    struct rw_cuda_workers *workers = cuda->workers;
-    struct rw_cuda_exchange *exchange = &workers->exchange;
-    const int newton = host->base.rules.newton;
-    const size_t n_workers = (size_t)rw_n_workers(ctx);
-    uint64_t n_built = 0;
-    exchange->n_groups = cuda->n_groups;
-    exchange->newton = newton;
-    exchange->n_workers = (uint32_t)n_workers;
-    for (int g = 0; g < cuda->n_groups; g++)
-        n_built += cuda->group[g].built.n_cells;
-    const uint64_t node_bytes =
-        n_built * rw_hist_cell_bytes(newton, rw_cuda_has_narrow_cells(cuda)) +
-        (n_workers + 1) * exchange->n_cells * (WORDS * 8 + 4) + 1;
-    const uint64_t n = CALL_BYTES / node_bytes;
-    workers->most_nodes = n < 1 ? 1 : n < RW_TUNE_ENGINE_NODES ? (uint32_t)n : RW_TUNE_ENGINE_NODES;
-    host->memory.part = "histograms";
-    for (int g = 0; g < cuda->n_groups; g++) {
-        struct rw_cuda_cells *built = &cuda->group[g].built;
-        const uint64_t cells = (uint64_t)workers->most_nodes * built->n_cells;
-        RW_TRY(rw_cuda_new_cells(cuda, built, cells));
-        exchange->built[g] = *built;
-        exchange->own[g] = cuda->group[g].cells;
-    }
-    const uint64_t n_each = (uint64_t)workers->most_nodes * exchange->n_cells;
-    RW_TRY(RW_HOST_NEW_RAW(host, exchange->d_send64, n_workers * n_each * WORDS));
-    RW_TRY(RW_HOST_NEW_RAW(host, exchange->d_recv64, n_each * WORDS));
-    RW_TRY(RW_HOST_NEW_RAW(host, exchange->d_send32, n_workers * n_each));
-    RW_TRY(RW_HOST_NEW_RAW(host, exchange->d_recv32, n_each));
-    if (rw_cuda_is_dry(cuda))
-        return RW_OK;
-    RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, workers->all_n, host->base.rules.max_slots));
-    return cuda->comm ? RW_OK
-                      : rw_transfer_pinned_in(ctx, &cuda->arena, &workers->staged,
-                                              (n_workers + 1) * n_each * WORDS * 8);
-}
-
-/* ---- the start of a tree ---- */
-
-int rw_cuda_workers_keep_one(struct rw_cuda *cuda, uint32_t first)
-{
-    struct rw_engine *engine = &cuda->host.base;
-    unsigned long long low[2];
-    const unsigned long long some = 1;
-    int keep;
-    if (!cuda->workers)
-        return RW_OK;
-    RW_TRY(rw_cuda_answer(cuda, cuda->sample.d_lowest, sizeof(low)));
-    memcpy(low, cuda->answer, sizeof(low));
-    RW_TRY(rw_workers_keep_one(engine, (uint32_t)low[1], (uint32_t)(low[0] >> 32),
-                               first + (low[0] == ~0ull ? 0 : (uint32_t)low[0]), &keep));
-    /* If this worker has neither kept items nor the replacement, another one has. d_lowest then
-     * pretends that this worker kept an item, so it chooses no replacement. */
-    return keep || low[1] > 0
-               ? RW_OK
-               : rw_transfer_write(cuda->device, &cuda->sample.d_lowest[1], &some, sizeof(some));
-}
-
-int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_cuda_begin *begin)
-{
-    if (!cuda->workers)
-        return RW_OK;
-    RW_TRY(rw_comm_sum(ctx_of(cuda), (uint64_t *)(void *)begin,
-                       offsetof(struct rw_cuda_begin, info) / sizeof(begin->sum.n)));
-    cuda->workers->all_n[0] = (uint32_t)begin->sum.n;
-    return RW_OK;
-}
-
-/* ---- partition ---- */
-
-int rw_cuda_workers_flush(struct rw_cuda *cuda, const struct rw_split *splits)
-{
-    const uint32_t n = cuda->partition.n_parts, n_chunks = cuda->partition.n_chunks;
-    uint32_t *all_n = cuda->workers->all_n;
-    unsigned long long placed[RW_CUDA_MOST_PARTS] = {0};
-    RW_TRY(rw_cuda_flush(cuda));
-    if (n_chunks > 0) {
-        RW_TRY(rw_cuda_answer(cuda, cuda->partition.d_placed[cuda->partition.launch % 2],
-                              n * sizeof(*placed)));
-        memcpy(placed, cuda->answer, n * sizeof(*placed));
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        rw_cuda_take_children(cuda, &splits[i], (uint32_t)placed[i]);
-        all_n[splits[i].left] = splits[i].n_left;
-        all_n[splits[i].right] = all_n[splits[i].slot] - splits[i].n_left;
-    }
-    return RW_OK;
-}
-
 /* ---- histograms ---- */
 
 /* Runs the call with results in buffers from `buffer` on. If the group's method may change, chooses
@@ -556,17 +316,17 @@ static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_nod
     return rw_cuda_flush(cuda);
 }
 
-/* Builds the histograms of the n nodes in cuda->node, in buffers from `buffer` on. have_parents:
- * also subtracts them from those of their parents, which become the siblings'. Overwrites
- * cuda->node and cuda->parent. */
-static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents,
-                 int32_t buffer)
+int rw_cuda_build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents,
+                  int32_t buffer, const struct rw_hist_node *d_ready)
 {
     while (n > 0) {
         const uint32_t some = nodes_that_fit(cuda, n, d_list);
-        const struct rw_hist_node *d_node;
-        const uint32_t *d_parent;
-        RW_TRY(send_nodes(cuda, some, &d_node, &d_parent));
+        const struct rw_hist_node *d_node = d_ready;
+        const uint32_t *d_parent = NULL;
+        if (d_ready)
+            d_ready += some;
+        else
+            RW_TRY(send_nodes(cuda, some, &d_node, &d_parent));
         for (int g = 0; g < cuda->n_groups; g++) {
             const struct rw_cuda_cells *cells = &cuda->group[g].built;
             struct rw_hist_call call = hist_call(cuda, g, cuda->node, some, d_list);
@@ -582,63 +342,6 @@ static int build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int h
         memmove(cuda->node, cuda->node + some, n * sizeof(*cuda->node));
         memmove(cuda->parent, cuda->parent + some, n * sizeof(*cuda->parent));
     }
-    return RW_OK;
-}
-
-/* Lists the layouts of the messages of the n nodes in cuda->node. Their sums over all workers will
- * be in the buffers from n_used on. Returns the number of nodes of which this worker has documents,
- * and moves those to the front of cuda->node. */
-static uint32_t list_wires(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
-                           struct rw_cuda_wire *wire)
-{
-    const struct rw_engine_rules *rules = &cuda->host.base.rules;
-    struct rw_cuda_exchange *exchange = &cuda->workers->exchange;
-    uint64_t at64 = 0, at32 = 0;
-    uint32_t n_built = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        wire[i] =
-            rw_cuda_wire_of(rules->newton, rules->bits, cuda->workers->all_n[siblings[i].smaller]);
-        wire[i].at64 = (uint32_t)at64;
-        wire[i].at32 = (uint32_t)at32;
-        at64 += (uint64_t)wire[i].words * exchange->n_cells;
-        at32 += wire[i].words == 0 || wire[i].separate_hess ? exchange->n_cells : 0;
-        wire[i].to = (uint32_t)cuda->n_used + i;
-        wire[i].parent = cuda->parent[i];
-        wire[i].built = RW_CUDA_NOT_BUILT;
-        if (cuda->node[i].n > 0) {
-            wire[i].built = n_built;
-            cuda->node[n_built++] = cuda->node[i];
-        }
-    }
-    exchange->n_nodes = n;
-    exchange->n_each64 = at64;
-    exchange->n_each32 = at32;
-    return n_built;
-}
-
-/* Builds the histograms of siblings with many workers. Their nodes and parents are in cuda->node
- * and cuda->parent. */
-static int workers_histograms(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
-                              const uint32_t *d_list)
-{
-    struct rw_cuda_exchange *exchange = &cuda->workers->exchange;
-    struct rw_cuda_wire wire[RW_TUNE_ENGINE_NODES];
-    void *d;
-    if (exchange->n_cells > 0) {
-        const uint32_t n_built = list_wires(cuda, siblings, n, wire);
-        RW_TRY(build(cuda, n_built, d_list, 0, 0));
-        if (siblings[0].parent < 0) /* the choice of methods may have (de)allocated memory */
-            RW_TRY(rw_cuda_workers_ready(cuda));
-        RW_TRY(rw_cuda_send_two(cuda, wire, n * sizeof(*wire), "", 0, &d));
-        exchange->d_wire = d;
-        RW_CUDA_TRY(cuda, rw_cuda_workers_pack(exchange, rw_cuda_stream(cuda)));
-        RW_TRY(reduce_scatter(cuda, exchange->d_send64, exchange->d_recv64, exchange->n_each64,
-                              RW_COMM_U64));
-        RW_TRY(reduce_scatter(cuda, exchange->d_send32, exchange->d_recv32, exchange->n_each32,
-                              RW_COMM_U32));
-        RW_CUDA_TRY(cuda, rw_cuda_workers_unpack(exchange, rw_cuda_stream(cuda)));
-    }
-    cuda->n_used += (int32_t)n;
     return RW_OK;
 }
 
@@ -723,6 +426,8 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
             RW_TRY(close_up(cuda));
         if (some > cuda->n_buffers - cuda->n_used)
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "no histogram buffer is free");
+        if (cuda->workers && !rw_cuda_workers_estimates(cuda, s, (uint32_t)some))
+            RW_TRY(rw_cuda_workers_sizes(cuda));
         for (int i = 0; i < some; i++) {
             if (s[i].parent >= 0 && cuda->buffer_of[s[i].parent] < 0)
                 return rw_fail(engine->ctx, RW_ERR_INTERNAL, "a parent without a histogram");
@@ -736,10 +441,10 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
              * So this waits first. */
             if (first > 0 && cuda->place.is_far)
                 RW_TRY(rw_transfer_wait(cuda->device));
-            RW_TRY(workers_histograms(cuda, s, (uint32_t)some, d_list));
+            RW_TRY(rw_cuda_workers_histograms(cuda, s, (uint32_t)some, d_list));
             continue;
         }
-        RW_TRY(build(cuda, (uint32_t)some, d_list, !root, cuda->n_used));
+        RW_TRY(rw_cuda_build(cuda, (uint32_t)some, d_list, !root, cuda->n_used, NULL));
         cuda->n_used += some;
     }
     return rw_cuda_far_clock(cuda, 1);
@@ -762,8 +467,7 @@ int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features)
 
 /* ---- splits ---- */
 
-/* Returns the result of a search for node i. */
-static struct rw_cuda_found found_of(const struct rw_cuda_reply *reply, uint32_t i)
+struct rw_cuda_found rw_cuda_found_of(const struct rw_cuda_reply *reply, uint32_t i)
 {
     uint32_t number[RW_CUDA_REPLY_WORDS];
     struct rw_cuda_found found;
@@ -872,12 +576,21 @@ static int send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
     return rw_cuda_send(cuda, &piece, n * bytes);
 }
 
+/* Numbers the next search, and sets where its replies go. */
+static void count_search(struct rw_cuda *cuda)
+{
+    const uint32_t which = ++cuda->search.launch % 2;
+    cuda->search.reply = cuda->reply + which;
+    if (cuda->reply_set)
+        cuda->search.reply_set = cuda->reply_set + which * RW_CUDA_MOST_SEARCHED;
+}
+
 static int begin_search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     struct rw_cuda_search *search = &cuda->search;
     search->rule = cuda->host.base.split_rule;
-    search->launch++;
+    count_search(cuda);
     search->n = n;
     for (uint32_t i = 0; i < n; i++) {
         if (cuda->buffer_of[slots[i]] < 0)
@@ -915,27 +628,30 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, s
     uint32_t some;
     if (engine->rules.symmetric)
         return rw_cuda_best_level(engine, slots, n, out);
-    if (!has_features(cuda)) {
-        for (int i = 0; i < n; i++)
-            out[i] = (struct rw_split){.slot = slots[i], .column = -1};
-        return RW_OK;
-    }
+    const int searches = has_features(cuda);
     RW_TRY(rw_cuda_flush(cuda));
     for (int first = 0; first < n; first += (int)some) {
         some = (uint32_t)(n - first);
         some = some < cuda->most_searched ? some : cuda->most_searched;
-        if (cuda->n_searched == 0)
+        if (cuda->n_searched == 0 && searches)
             RW_TRY(begin_search(cuda, slots + first, some));
+        else if (!searches)
+            count_search(cuda);
         else if (cuda->n_searched != some)
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "splits of the wrong slots");
         cuda->n_searched = 0;
-        RW_TRY(rw_cuda_await(cuda, some));
+        RW_TRY(searches ? rw_cuda_await(cuda, some) : RW_OK);
         for (uint32_t i = 0; i < some; i++) {
-            const struct rw_cuda_found found = found_of(cuda->search.reply, i);
-            rw_cuda_take_split(&cuda->host, slots[(uint32_t)first + i], &found,
-                               cuda->search.reply_set + (cuda->search.reply_set ? i : 0),
-                               &out[(uint32_t)first + i]);
+            struct rw_split *split = &out[(uint32_t)first + i];
+            const int32_t slot = slots[(uint32_t)first + i];
+            const struct rw_code_set *set = cuda->reply_set ? cuda->search.reply_set + i : NULL;
+            struct rw_cuda_found found = {.column = -1};
+            if (searches)
+                found = rw_cuda_found_of(cuda->search.reply, i);
+            rw_cuda_take_split(&cuda->host, slot, &found, set, split);
         }
+        if (cuda->peers)
+            RW_TRY(rw_cuda_peers_best(cuda, slots + first, some, out + first));
     }
     return RW_OK;
 }

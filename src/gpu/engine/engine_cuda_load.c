@@ -399,6 +399,10 @@ static int make_lists(struct rw_cuda *cuda)
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->partition.d_placed[0], 2 * RW_CUDA_MOST_PARTS));
     RW_TRY(clear(cuda, cuda->partition.d_placed[0],
                  2 * RW_CUDA_MOST_PARTS * sizeof(*cuda->partition.d_placed[0])));
+    if (cuda->workers) {
+        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->partition.counted.d_done, 1));
+        RW_TRY(clear(cuda, cuda->partition.counted.d_done, sizeof(uint32_t)));
+    }
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_n_listed, 1));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->partition.d_carried, RW_CUDA_CARRIED));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->leaf_sums.d_leaf_of, n));
@@ -428,6 +432,19 @@ static int make_lists(struct rw_cuda *cuda)
     return rw_host_new(&cuda->host, &cuda->d_list_scratch, cuda->list_scratch_bytes, 1, 1);
 }
 
+/* Allocates the memory that searches write their results to. Peers read it, too. */
+static int make_replies(struct rw_cuda *cuda)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_arena *arena = cuda->peers ? &cuda->peers->peer[rw_worker(ctx)].arena : &cuda->arena;
+    RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->reply, 2 * sizeof(*cuda->reply)));
+    memset(cuda->reply, 0, 2 * sizeof(*cuda->reply)); /* launches are counted from 1 */
+    return cuda->search.n_sets ? rw_transfer_pinned_in(ctx, arena, &cuda->reply_set,
+                                                  2 * RW_CUDA_MOST_SEARCHED *
+                                                      sizeof(*cuda->reply_set))
+                          : RW_OK;
+}
+
 /* Allocates host memory, and the page-locked buffers for exchange with the device. */
 static int make_host_side(struct rw_cuda *cuda)
 {
@@ -448,11 +465,7 @@ static int make_host_side(struct rw_cuda *cuda)
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->node, cuda->most_nodes));
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->parent, cuda->most_nodes));
     RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->stage.host, cuda->stage.bytes));
-    RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->search.reply, sizeof(*cuda->search.reply)));
-    memset(cuda->search.reply, 0, sizeof(*cuda->search.reply)); /* launches are counted from 1 */
-    if (cuda->search.n_sets)
-        RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->search.reply_set,
-                                     RW_CUDA_MOST_SEARCHED * sizeof(*cuda->search.reply_set)));
+    RW_TRY(make_replies(cuda));
     RW_TRY(rw_cuda_level_allocate_host(cuda));
     cuda->answer_bytes = sizeof(struct rw_cuda_begin) + n_slots * sizeof(struct rw_sum);
     RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->answer,
@@ -554,6 +567,8 @@ static int load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
     if (!rw_cuda_is_dry(cuda)) {
         RW_TRY(make_host_side(cuda));
         set_arguments(cuda);
+        if (cuda->peers)
+            rw_cuda_peers_publish(cuda);
     }
     RW_TRY(rw_cuda_plan_histograms(cuda));
     if (rw_cuda_is_dry(cuda))
@@ -585,6 +600,7 @@ static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, st
         dry->codes = cuda->codes;
     dry->free_bytes = cuda->free_bytes;
     dry->place = cuda->place;
+    dry->peers = cuda->peers;
     rw_host_count_features(&dry->host, cuts);
     RW_TRY_OUT(
         rw_host_bins_of_cuts(&dry->host, cuts, 0, source->dataset->n_docs, &dry->host.set[0].bins));
@@ -948,6 +964,7 @@ int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dat
     RW_FREED uint32_t *column = NULL;
     if (set == 0) {
         RW_TRY(rw_cuda_workers_connect(cuda));
+        engine->has_all_splits = cuda->peers && !engine->rules.symmetric;
         RW_TRY(find_free_bytes(cuda));
         RW_TRY(make_cuts(cuda, &source, &column));
         RW_TRY(find_place(cuda, cuda->host.set[0].bins->cuts, &source));

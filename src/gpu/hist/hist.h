@@ -194,6 +194,10 @@ struct rw_hist_call {
     const struct rw_hist_node *node;   /* [n_nodes] on the host */
     const struct rw_hist_node *d_node; /* [n_nodes] the same on the device */
     uint32_t n_nodes;
+    /* 0: `node` has the same nodes as d_node. Otherwise the device knows the nodes earlier than the
+     * host: `node` has estimates of their sizes, and no node has more documents than this. Only for
+     * methods with takes_estimates. */
+    uint64_t most_docs;
     const int32_t *d_lambda; /* [n_docs] quantised, |lambda| <= largest */
     const int32_t *d_hess;   /* [n_docs] newton: hessians, 0 to largest */
     /* 1: instead of d_lambda and d_hess, d_moved is read: words of rw_moved_of(newton, largest), by
@@ -261,11 +265,12 @@ struct rw_hist_method {
     /* Enqueues the work on `stream`, a cudaStream_t. Returns a cudaError_t. Called by rw_hist_run
      * after its checks. */
     int (*run)(const struct rw_hist_call *call, void *stream);
-    int by_position;  /* 1: accepts calls with by_position */
-    int subtracts;    /* 1: derives siblings itself; 0: rw_hist_run does */
-    int leaves_clean; /* 1: uses clean scratch and leaves it clean; see rw_hist_call */
-    int is_baseline;  /* 1: used only if named; too slow to be timed */
-    int reads_far;    /* 1: accepts tiles with host-resident codes */
+    int by_position;     /* 1: accepts calls with by_position */
+    int subtracts;       /* 1: derives siblings itself; 0: rw_hist_run does */
+    int leaves_clean;    /* 1: uses clean scratch and leaves it clean; see rw_hist_call */
+    int is_baseline;     /* 1: used only if named; too slow to be timed */
+    int reads_far;       /* 1: accepts tiles with host-resident codes */
+    int takes_estimates; /* 1: accepts calls with most_docs, whose codes are on the device */
 };
 
 #define RW_HIST_METHOD(name) extern const struct rw_hist_method rw_hist_##name;

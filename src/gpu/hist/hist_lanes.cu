@@ -61,16 +61,41 @@ static __device__ __forceinline__ uint32_t row_of_block(const struct plan &plan)
     return low;
 }
 
-/* Finds the chunk of the block. In thread i, `node` is node i, whose chunks it counts; in threads
- * without a node, `node` has no documents. After the call, all threads see the cells that the block
- * wrote before. */
-static __device__ struct chunk find_chunk(const struct plan_row &row, struct rw_hist_node node)
+/* Returns the number of documents per chunk of row r: the planned number or, if nodes turn out to
+ * be larger than estimated, the first larger one of a series with which the row's blocks have all
+ * chunks. All blocks of a row find the same number. `node` is as in find_chunk. */
+static __device__ uint32_t chunk_docs(const struct plan &plan, uint32_t r,
+                                      const struct rw_hist_node &node)
+{
+    uint32_t docs = plan.row[r].docs_per_chunk;
+    if (!plan.is_estimated)
+        return docs;
+    __shared__ uint32_t n_chunks;
+    const uint32_t end = r + 1 < plan.n_rows ? plan.row[r + 1].first_block : plan.n_blocks;
+    for (;; docs += docs / 16 + 1) {
+        __syncthreads();
+        if (threadIdx.x == 0)
+            n_chunks = 0;
+        __syncthreads();
+        if (node.n > 0)
+            atomicAdd(&n_chunks, (uint32_t)chunks_of_node(node, docs));
+        __syncthreads();
+        if (n_chunks <= end - plan.row[r].first_block)
+            return docs;
+    }
+}
+
+/* Finds the chunk of the block, of `docs` documents of a node of row r. In thread i, `node` is node
+ * i, whose chunks it counts; in threads without a node, `node` has no documents. After the call,
+ * all threads see the cells that the block wrote before. */
+static __device__ struct chunk find_chunk(const struct plan_row &row, uint32_t docs,
+                                          struct rw_hist_node node)
 {
     __shared__ uint32_t warp_chunks[WARPS];
     __shared__ struct chunk found;
     const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const uint32_t block = blockIdx.x - row.first_block;
-    const uint32_t chunks = (uint32_t)chunks_of_node(node, row.docs_per_chunk);
+    const uint32_t chunks = (uint32_t)chunks_of_node(node, docs);
     uint32_t upto = chunks;
     for (int step = 1; step < WARP; step *= 2) {
         const uint32_t other = __shfl_up_sync(0xffffffffu, upto, step);
@@ -85,11 +110,10 @@ static __device__ struct chunk find_chunk(const struct plan_row &row, struct rw_
     for (uint32_t w = 0; w < warp; w++)
         from += warp_chunks[w];
     if (block >= from && block - from < chunks) {
-        const uint64_t done = (uint64_t)(block - from) * row.docs_per_chunk;
+        const uint64_t done = (uint64_t)(block - from) * docs;
         found.node = threadIdx.x;
         found.begin = (uint32_t)(node.first + done);
-        found.n =
-            (uint32_t)(node.n - done < row.docs_per_chunk ? node.n - done : row.docs_per_chunk);
+        found.n = (uint32_t)(node.n - done < docs ? node.n - done : docs);
     }
     __syncthreads();
     return found;
@@ -199,7 +223,7 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
     let_next_launch_begin();
     if (threadIdx.x < plan.n_nodes)
         node = plan.d_node[threadIdx.x];
-    const struct chunk chunk = find_chunk(plan.row[first], node);
+    const struct chunk chunk = find_chunk(plan.row[first], chunk_docs(plan, first, node), node);
     for (uint32_t r = first;;) {
         const struct plan_row &row = plan.row[r];
         if (S::BITS == 8 && row.bits == 4) {
@@ -510,6 +534,7 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
     plan->d_cell = (unsigned long long *)call->d_scratch;
     plan->node_cells = node_cells(call);
     plan->n_nodes = call->n_nodes;
+    plan->is_estimated = call->most_docs > 0;
     plan->clean = call->clean_scratch;
     set_planes(call, plan);
     plan->cell_bytes = (uint32_t)layout.cell_bytes;
@@ -695,4 +720,5 @@ const struct rw_hist_method rw_hist_lanes = {
     .subtracts = 1,
     .leaves_clean = 1,
     .reads_far = 1,
+    .takes_estimates = 1,
 };

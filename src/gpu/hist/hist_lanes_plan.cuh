@@ -58,7 +58,8 @@ struct plan {
     /* shift: the lowest bit of the count in a packed cell. largest: as in struct rw_hist_call; 0
      * for counts only. */
     int shift, largest;
-    int clean; /* 1: drained cells are 0 before the launch, and are cleared again */
+    int is_estimated; /* 1: the nodes' sizes were estimated, so chunks may have to be larger */
+    int clean;        /* 1: drained cells are 0 before the launch, and are cleared again */
     /* wide: sums may reach 2^31, so count, lambda and, for newton, hessian have a plane each, of
      * words of 64 bits. If not wide, the first plane has words of 64 bits: lambda * 2^lambda_at +
      * hess * 2^hess_at + count. If hess_at is 0, this word has no hessian; newton's hessians are
@@ -172,7 +173,7 @@ static uint64_t longest_node(const struct rw_hist_call *call)
 /* Chooses the planes of drained cells. */
 static void set_planes(const struct rw_hist_call *call, struct plan *plan)
 {
-    const uint64_t n = longest_node(call);
+    const uint64_t n = call->most_docs ? call->most_docs : longest_node(call);
     const int newton = call->sums == RW_HIST_NEWTON;
     const int count_bits = (int)rw_hist_bits_of(n);
     const int sum_bits = (int)rw_hist_bits_of(n * (uint64_t)call->largest);

@@ -38,8 +38,9 @@ static const char *misuse(const struct rw_hist_call *call)
     if (call->n_nodes > RW_HIST_MAX_NODES)
         return "too many nodes";
     for (uint32_t i = 0; i < call->n_nodes; i++) {
-        if (!call->d_list && (call->node[i].first > matrix->n_docs ||
-                              call->node[i].n > matrix->n_docs - call->node[i].first))
+        if (!call->d_list && !call->most_docs &&
+            (call->node[i].first > matrix->n_docs ||
+             call->node[i].n > matrix->n_docs - call->node[i].first))
             return "a node's documents are out of range";
         if (call->node[i].n > (uint64_t)1 << 31)
             return "a node has more than 2^31 documents";
@@ -85,6 +86,8 @@ int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
         refused = "takes no lambdas by position where codes are in the host's memory";
     else if (call->zero_skip && !method->zero_skip)
         refused = "cannot skip the frequent code";
+    else if (call->most_docs && (!method->takes_estimates || call->far))
+        refused = "needs the exact sizes of nodes";
     else if (!there)
         refused = method->reads_tiles ? "needs codes by tiles" : "needs codes by columns";
     else if (!method->reads_far && has_far_codes(matrix))

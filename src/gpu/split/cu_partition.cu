@@ -151,6 +151,35 @@ static __device__ void read_moved(const struct rw_cuda_partition &a,
     }
 }
 
+/* Writes the range of a part's child to the device, if it is needed there. */
+static __device__ void write_child(const struct rw_cuda_partition &a, uint32_t number,
+                                   uint32_t n_left)
+{
+    const struct rw_cuda_part &part = a.part[number];
+    const int child = a.counted.child[number], is_right = child & 1;
+    if (child < 0)
+        return;
+    struct rw_hist_node *const d_node = &a.counted.d_node[child / 2];
+    d_node->first = part.to + (is_right ? n_left : 0);
+    d_node->n = is_right ? part.n - n_left : n_left;
+}
+
+/* Writes the sizes of a part's children. Its last block calls this function, with the counts of the
+ * part as in d_placed. */
+static __device__ void end_part(const struct rw_cuda_partition &a, uint32_t number,
+                                unsigned long long counts)
+{
+    const struct rw_cuda_counted &to = a.counted;
+    write_child(a, number, (uint32_t)counts);
+    *(volatile uint64_t *)&to.placed[number] = counts;
+    __threadfence_system(); /* a reader who sees the word sees the counts of all parts */
+    if (atomicAdd(to.d_done, 1u) + 1 < to.n_parts)
+        return;
+    *to.d_done = 0;
+    __threadfence_system();
+    *(volatile uint32_t *)to.word = to.value;
+}
+
 template <class SETS>
 static __global__ void __launch_bounds__(THREADS)
     partition_kernel(const __grid_constant__ struct rw_cuda_partition a,
@@ -172,6 +201,9 @@ static __global__ void __launch_bounds__(THREADS)
         a.d_carried[threadIdx.x] = a.carried[threadIdx.x];
     if (blockIdx.x == 0 && threadIdx.x < RW_CUDA_MOST_PARTS)
         a.d_placed[(a.launch + 1) % 2][threadIdx.x] = 0; /* for the next launch */
+    if (blockIdx.x == 0 && threadIdx.x < a.n_parts && a.counted.d_done &&
+        a.part[threadIdx.x].n == 0)
+        write_child(a, threadIdx.x, 0);
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
         const uint32_t i = r * THREADS + threadIdx.x;
@@ -192,9 +224,13 @@ static __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x < WARP) {
         const uint32_t n_left = add_up(flags, before);
         const uint32_t n_here = n < RW_CUDA_CHUNK ? n : RW_CUDA_CHUNK;
-        if (lane == 0) /* placed so far: left documents (low half), right ones (high half) */
-            placed = atomicAdd(&a.d_placed[a.launch % 2][number],
-                               (unsigned long long)(n_here - n_left) << 32 | n_left);
+        if (lane == 0) { /* placed so far: left documents (low half), right ones (high half) */
+            const unsigned long long here = (unsigned long long)(n_here - n_left) << 32 | n_left;
+            placed = atomicAdd(&a.d_placed[a.launch % 2][number], here);
+            const unsigned long long all = placed + here;
+            if (a.counted.d_done && (uint32_t)all + (uint32_t)(all >> 32) == part.n)
+                end_part(a, number, all);
+        }
     }
     __syncthreads();
     const int is_counted = part.n_left != RW_CUDA_UNCOUNTED;

@@ -1,0 +1,253 @@
+/* Workers that are threads of one process, with GPUs that can read each other's memory (peers). A
+ * worker then reads the cells of the features that it owns from the sums of the other workers,
+ * where these were built. No messages are needed. An event on each GPU tells the others that its
+ * sums are complete. Each worker's host polls the replies of all searches, so no call of the
+ * communicator is needed either.
+ *
+ * What a worker shares is freed by the last worker that leaves. So a worker that fails does not
+ * take away memory that another GPU still reads. */
+#include <sched.h>
+#include <stdlib.h>
+
+#include "gpu/engine/engine_cuda.h"
+
+/* ---- the beginning and the end ---- */
+
+/* Checks that this worker's GPU can read the memory of all others. *cannot: 1 if it cannot. device:
+ * [n] the workers' GPUs. */
+static int check_access(struct rw_cuda *cuda, const int32_t *device, int n, uint64_t *cannot)
+{
+    for (int r = 0; r < n; r++) {
+        int can = 1;
+        if (device[r] != cuda->device->number)
+            RW_CUDA_TRY(cuda, cudaDeviceCanAccessPeer(&can, cuda->device->number, device[r]));
+        *cannot |= !can;
+    }
+    return RW_OK;
+}
+
+static int enable_access(struct rw_cuda *cuda, const int32_t *device, int n)
+{
+    for (int r = 0; r < n; r++) {
+        if (device[r] == cuda->device->number)
+            continue;
+        const cudaError_t error = cudaDeviceEnablePeerAccess(device[r], 0);
+        if (error != cudaErrorPeerAccessAlreadyEnabled)
+            RW_CUDA_TRY(cuda, error);
+        (void)cudaGetLastError();
+    }
+    return RW_OK;
+}
+
+int rw_cuda_peers_connect(struct rw_cuda *cuda)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    const int n = rw_n_workers(ctx);
+    const int32_t own = cuda->device->number;
+    uint64_t cannot = 0;
+    struct rw_cuda_peers *peers = NULL;
+    RW_FREED int32_t *device = NULL;
+    RW_FREED struct rw_cuda_peers **from = NULL;
+    const char *nccl = getenv("RANKWOOD_NCCL");
+    if (!rw_comm_has_threads(ctx->comm) || (nccl && nccl[0])) /* NCCL is wanted */
+        return RW_OK;
+    int status = RW_NEW(ctx, device, (size_t)n);
+    status = status < 0 ? status : RW_NEW(ctx, from, (size_t)n);
+    RW_TRY(rw_comm_agree(ctx, status));
+    RW_TRY(rw_comm_all_gather(ctx, &own, device, sizeof(own)));
+    RW_TRY(rw_comm_agree(ctx, check_access(cuda, device, n, &cannot)));
+    RW_TRY(rw_comm_max(ctx, &cannot, 1));
+    if (cannot)
+        return RW_OK;
+    status = enable_access(cuda, device, n);
+    if (status >= 0 && rw_worker(ctx) == 0)
+        status = rw_mem_new(ctx, (void **)&peers, 1,
+                            sizeof(*peers) + (size_t)n * sizeof(peers->peer[0]));
+    if (peers) {
+        peers->n_users = n;
+        peers->n_workers = n;
+    }
+    status = rw_comm_agree(ctx, status);
+    if (status >= 0)
+        status = rw_comm_all_gather(ctx, &peers, from, sizeof(*from));
+    if (status < 0) {
+        rw_mem_free(peers);
+        return status;
+    }
+    cuda->peers = from[0];
+    return RW_OK;
+}
+
+void rw_cuda_peers_leave(struct rw_cuda *cuda)
+{
+    struct rw_cuda_peers *peers = cuda->peers;
+    cuda->peers = NULL;
+    if (!peers || atomic_fetch_sub(&peers->n_users, 1) > 1)
+        return;
+    for (int r = 0; r < peers->n_workers; r++)
+        rw_arena_free(&peers->peer[r].arena);
+    rw_mem_free(peers);
+}
+
+static struct rw_cuda_peer *own_of(const struct rw_cuda *cuda)
+{
+    return &cuda->peers->peer[rw_worker(cuda->host.base.ctx)];
+}
+
+int rw_cuda_peers_allocate(struct rw_cuda *cuda)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_cuda_peer *own = own_of(cuda);
+    RW_TRY(rw_device_event(ctx, &own->arena, 0, &own->built_event));
+    return rw_device_event(ctx, &own->arena, 0, &own->read_event);
+}
+
+void rw_cuda_peers_publish(struct rw_cuda *cuda)
+{
+    struct rw_cuda_peer *own = own_of(cuda);
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_cuda_cells *built = &cuda->group[g].built;
+        own->built[g] = (struct rw_cuda_built){built->d_count, built->d_lambda, built->d_hess};
+        own->searches |= cuda->group[g].cells.n_features > 0;
+    }
+    own->reply = cuda->reply;
+    own->reply_set = cuda->reply_set;
+}
+
+/* ---- waiting for other workers ---- */
+
+/* The state of a wait of this host for another. */
+struct patience {
+    struct rw_ctx *ctx;
+    uint32_t n_looks;
+};
+
+/* Pauses between two looks. Fails if another worker has failed. */
+static int pause_for(struct patience *patience)
+{
+    enum { LOOKS = 1 << 14 }; /* some hundred microseconds; after that, other threads may run */
+    rw_pause();
+    if (++patience->n_looks < LOOKS)
+        return RW_OK;
+    (void)sched_yield();
+    return rw_comm_has_failed(patience->ctx) ? rw_comm_status(patience->ctx, patience->ctx->comm, 1)
+                                             : RW_OK;
+}
+
+/* Waits until a peer has recorded an event `n` times. Work that this worker enqueues afterwards
+ * follows that record. */
+static int follow(struct rw_cuda *cuda, void *event, const atomic_uint *n_records, unsigned n)
+{
+    struct patience patience = {cuda->host.base.ctx, 0};
+    while ((int)(atomic_load_explicit(n_records, memory_order_acquire) - n) < 0)
+        RW_TRY(pause_for(&patience));
+    RW_CUDA_TRY(cuda, cudaStreamWaitEvent(rw_cuda_stream(cuda), event, 0));
+    return RW_OK;
+}
+
+/* Records an event of this worker, and lets its peers follow it. */
+static int record(struct rw_cuda *cuda, void *event, atomic_uint *n_records)
+{
+    RW_CUDA_TRY(cuda, cudaEventRecord(event, rw_cuda_stream(cuda)));
+    atomic_fetch_add_explicit(n_records, 1, memory_order_release);
+    return RW_OK;
+}
+
+/* ---- histograms ---- */
+
+/* The replies of a search show that all workers have read the sums of the calls before it. Only
+ * calls without a search between them get here with is_unread. */
+int rw_cuda_peers_finish_reads(struct rw_cuda *cuda)
+{
+    struct rw_cuda_peers *peers = cuda->peers;
+    struct rw_cuda_peer *own = own_of(cuda);
+    if (!cuda->workers->is_unread)
+        return RW_OK;
+    cuda->workers->is_unread = 0;
+    RW_TRY(record(cuda, own->read_event, &own->n_read));
+    for (int r = 0; r < peers->n_workers; r++) {
+        struct rw_cuda_peer *peer = &peers->peer[r];
+        if (peer != own)
+            RW_TRY(follow(cuda, peer->read_event, &peer->n_read, own->n_read));
+    }
+    return RW_OK;
+}
+
+/* Sends the addresses of all workers' sums to this GPU, once. */
+static int send_addresses(struct rw_cuda *cuda)
+{
+    const struct rw_cuda_peers *peers = cuda->peers;
+    struct rw_cuda_gather *gather = &cuda->workers->gather;
+    struct rw_cuda_built *built;
+    const size_t n = (size_t)peers->n_workers * (size_t)gather->n_groups;
+    struct rw_cuda_peer *own = own_of(cuda);
+    void *d;
+    RW_TRY(rw_arena_new(cuda->host.base.ctx, &cuda->arena, (void **)&built, n, sizeof(*built)));
+    for (int r = 0; r < peers->n_workers; r++)
+        memcpy(built + r * gather->n_groups, peers->peer[r].built,
+               (size_t)gather->n_groups * sizeof(*built));
+    RW_TRY(rw_device_alloc_in(cuda->host.base.ctx, &own->arena, &d, n * sizeof(*built)));
+    gather->d_built = d;
+    return rw_transfer_write(cuda->device, d, built, n * sizeof(*built));
+}
+
+int rw_cuda_peers_gather(struct rw_cuda *cuda)
+{
+    struct rw_cuda_peers *peers = cuda->peers;
+    struct rw_cuda_workers *workers = cuda->workers;
+    struct rw_cuda_peer *own = own_of(cuda);
+    const size_t cell_bytes =
+        rw_hist_cell_bytes(workers->gather.newton, cuda->group[0].built.narrow);
+    if (!workers->gather.d_built)
+        RW_TRY(send_addresses(cuda));
+    RW_TRY(record(cuda, own->built_event, &own->n_built));
+    for (int r = 0; r < peers->n_workers; r++) {
+        struct rw_cuda_peer *peer = &peers->peer[r];
+        if (peer != own)
+            RW_TRY(follow(cuda, peer->built_event, &peer->n_built, own->n_built));
+    }
+    RW_CUDA_TRY(cuda, rw_cuda_workers_gather(&workers->gather, rw_cuda_stream(cuda)));
+    workers->is_unread = 1;
+    cuda->host.base.ctx->comm->bytes_sent += (uint64_t)workers->gather.n_nodes *
+                                             workers->gather.n_cells * cell_bytes *
+                                             (uint64_t)(peers->n_workers - 1);
+    return RW_OK;
+}
+
+/* ---- splits ---- */
+
+/* Waits for a peer's replies to the current search. */
+static int await(struct rw_cuda *cuda, const struct rw_cuda_reply *reply, uint32_t n)
+{
+    const uint32_t *const word = (const uint32_t *)(const void *)reply;
+    struct patience patience = {cuda->host.base.ctx, 0};
+    for (size_t i = 0; i < (size_t)n * RW_CUDA_REPLY_WORDS; i++) {
+        while (__atomic_load_n(&word[2 * i], __ATOMIC_ACQUIRE) != cuda->search.launch)
+            RW_TRY(pause_for(&patience));
+    }
+    return RW_OK;
+}
+
+int rw_cuda_peers_best(struct rw_cuda *cuda, const int32_t *slots, uint32_t n, struct rw_split *out)
+{
+    const size_t which = cuda->search.launch % 2;
+    for (int r = 0; r < cuda->peers->n_workers; r++) {
+        const struct rw_cuda_peer *peer = &cuda->peers->peer[r];
+        if (peer == own_of(cuda) || !peer->searches)
+            continue;
+        const struct rw_cuda_reply *reply = peer->reply + which;
+        RW_TRY(await(cuda, reply, n));
+        for (uint32_t i = 0; i < n; i++) {
+            const struct rw_cuda_found found = rw_cuda_found_of(reply, i);
+            struct rw_split split;
+            rw_cuda_take_split(&cuda->host, slots[i], &found,
+                               peer->reply_set ? peer->reply_set + which * RW_CUDA_MOST_SEARCHED + i
+                                               : NULL,
+                               &split);
+            if (rw_split_is_better(&split, &out[i]))
+                rw_split_copy(&out[i], &split);
+        }
+    }
+    cuda->workers->is_unread = 0;
+    return RW_OK;
+}
