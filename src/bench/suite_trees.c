@@ -202,13 +202,13 @@ static int measure_row(struct trees *s, struct row *row)
                              t->grown.load_ms / 1e3);
 }
 
-/* Returns the largest GPU memory that the target allows: 1.3 x bytes of padded codes + 80 bytes per
+/* Returns the largest GPU memory that the target allows: 2 x bytes of padded codes + 80 bytes per
  * document + 12 bytes x leaves x total bins + 64 MiB. NaN on the CPU. */
 static double allowed_bytes(const struct row *row)
 {
     if (!row->training.plan.on_gpu)
         return NAN;
-    return 1.3 * rw_bench_code_bytes(&row->training.plan) + 80.0 * row->n_docs +
+    return 2.0 * rw_bench_code_bytes(&row->training.plan) + 80.0 * row->n_docs +
            12.0 * most_leaves(row->params, row->n_docs) * (double)row->n_bins + 67108864.0;
 }
 

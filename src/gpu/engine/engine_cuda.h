@@ -27,6 +27,7 @@ struct rw_cuda_place {
     int is_far;           /* 1: some codes are in host memory */
     uint64_t row_bytes;   /* bytes per document in tiles on the device */
     uint32_t n_columns;   /* number of columns for partitions that fit */
+    int keeps_columns;    /* 1: there is ample memory for the columns of all features */
     double far_doc_bytes; /* mean bytes per document in tiles of host memory */
     double link_rate;     /* bytes per second; 0: not measured */
     /* Memory that training needs at least, once the codes do not all fit: with no codes on the

@@ -396,12 +396,14 @@ int rw_cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *sum)
 
 /* ---- columns on the device ----
  *
- * Methods that read columns are timed in the first tree. If a group's chosen method does not read
- * them, its columns, which are as large as its codes, are freed. Partitions of many documents are
- * also faster with columns. A few columns are cached for the features that split large nodes most
- * often. They are made from the tiles or, with codes in host memory, from the columns there. The
- * cache changes no result. */
+ * Methods that read columns are timed in the first tree, and partitions of many documents are
+ * faster with columns. Columns are as large as the codes. If memory is not ample, and a group's
+ * chosen method does not read them, they are freed after the choice. Then a few columns are cached
+ * for the features that split large nodes most often. They are made from the tiles or, with codes
+ * in host memory, from the columns there. The cache changes no result. */
 enum { EMPTY = -1 };
+/* Memory is ample if this many bytes stay free. */
+static const uint64_t AMPLE_BYTES = (uint64_t)4 << 30;
 _Static_assert(RW_TUNE_COLUMNS_A_TREE <= RW_CUDA_MOST_COPIES, "copies between two trees");
 
 /* Tells that the engine no longer reads the columns of a group. Partitions then read the group's
@@ -454,8 +456,16 @@ int rw_cuda_settle_columns(struct rw_cuda *cuda)
     uint64_t bytes = 0, returned_bytes = 0;
     if (!rw_cuda_is_dry(cuda))
         RW_TRY(rw_transfer_wait(cuda->device));
+    else /* all memory except that of other sets is counted now */
+        cuda->place.keeps_columns =
+            !cuda->is_limited &&
+            rw_cuda_left_bytes(cuda) >=
+                rw_cuda_others_bytes(cuda, cuda->n_docs, cuda->host.base.info.n_features) +
+                    AMPLE_BYTES;
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
+        if (matrix->d_column && cuda->place.keeps_columns)
+            continue;
         if (cuda->group[g].chosen && !cuda->group[g].choice.method->reads_tiles)
             continue; /* the chosen method reads them */
         returned_bytes += return_bytes(cuda, g);

@@ -45,13 +45,14 @@ static int make_groups(struct rw_cuda *cuda)
 
 /* ---- codes ---- */
 
-/* Returns the layouts of a group's matrix. Columns are for methods that read them. They are made if
- * they fit a quarter of the memory that is left, or if a forced method needs them. */
+/* Returns the layouts of a group's matrix. Columns are for partitions, and for methods that read
+ * them. They are made if they fit a quarter of the memory that is left, or if a forced method needs
+ * them. */
 static int layouts_of(const struct rw_cuda *cuda, int g, uint32_t n_docs)
 {
     const struct rw_cuda_group *group = &cuda->group[g];
     const uint64_t bytes = (uint64_t)n_docs * group->n_features * (uint64_t)group->bits / 8;
-    int wanted = 0;
+    int wanted = !cuda->is_limited && !cuda->host.base.rules.hist;
     for (int i = 0; i < group->candidates.n; i++)
         wanted |= !group->candidates.method[i]->reads_tiles;
     if (!wanted)
@@ -439,10 +440,10 @@ static int make_replies(struct rw_cuda *cuda)
     struct rw_arena *arena = cuda->peers ? &cuda->peers->peer[rw_worker(ctx)].arena : &cuda->arena;
     RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->reply, 2 * sizeof(*cuda->reply)));
     memset(cuda->reply, 0, 2 * sizeof(*cuda->reply)); /* launches are counted from 1 */
-    return cuda->search.n_sets ? rw_transfer_pinned_in(ctx, arena, &cuda->reply_set,
-                                                  2 * RW_CUDA_MOST_SEARCHED *
-                                                      sizeof(*cuda->reply_set))
-                          : RW_OK;
+    return cuda->search.n_sets
+               ? rw_transfer_pinned_in(ctx, arena, &cuda->reply_set,
+                                       2 * RW_CUDA_MOST_SEARCHED * sizeof(*cuda->reply_set))
+               : RW_OK;
 }
 
 /* Allocates host memory, and the page-locked buffers for exchange with the device. */
@@ -599,6 +600,7 @@ static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, st
     if (cuda->codes && cuts == cuda->codes->cuts)
         dry->codes = cuda->codes;
     dry->free_bytes = cuda->free_bytes;
+    dry->is_limited = cuda->is_limited;
     dry->place = cuda->place;
     dry->peers = cuda->peers;
     rw_host_count_features(&dry->host, cuts);
@@ -606,6 +608,7 @@ static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, st
         rw_host_bins_of_cuts(&dry->host, cuts, 0, source->dataset->n_docs, &dry->host.set[0].bins));
     RW_TRY_OUT(load_set(dry, 0, source));
     cuda->place.settled_bytes = dry->host.base.info.bytes;
+    cuda->place.keeps_columns = dry->place.keeps_columns;
     /* Some memory of the training set is freed only in the first tree. The other sets are loaded
      * before that, while it is still in use. */
     const uint64_t returned_bytes = dry->most_bytes > out->bytes ? dry->most_bytes - out->bytes : 0;
