@@ -59,8 +59,8 @@ _CALLS = {
     "load": (_TEXT, "while True: Dataset(['data.txt']).n_docs"),
     "bins": (
         "rows, labels, ids = large(400)",
-        # a signal during the only round keeps the model, so that only this loop can end
-        "while rankwood.train({'rounds': 1, 'leaves': 2}, Dataset(rows, labels, qid=ids)).finished: pass\n"
+        # a signal during the only round, or after it, keeps the model, so that only this loop can end
+        "while rankwood.train({'rounds': 1, 'leaves': 2}, Dataset(rows, labels, qid=ids)).finished and not sent: pass\n"
         "    raise KeyboardInterrupt",
     ),
     "round": (
