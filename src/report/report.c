@@ -250,13 +250,13 @@ static int permute(struct rw_ctx *ctx, const struct rw_eval_params *how, struct 
     RW_TRY(RW_NEW(ctx, permuted, (size_t)report->n_features));
     RW_TRY(RW_NEW(ctx, index, RW_FEATURE_IDS));
     RW_TRY(rw_permutation_importance(ctx, how, report->model, 0, report->dataset,
-                                     report->options->n_repeats, &report->permuted_value, permuted,
+                                     report->options->n_repeats, &report->permuted.value, permuted,
                                      report->n_features));
     for (int i = 0; i < report->n_features; i++)
         index[permuted[i].feature] = i;
     for (int i = 0; i < report->n_features; i++)
         report->feature[i].permuted = permuted[index[report->feature[i].use.feature]];
-    return rw_eval_conventions(ctx, how, report->permuted_by, sizeof(report->permuted_by));
+    return rw_eval_conventions(ctx, how, report->permuted.by, sizeof(report->permuted.by));
 }
 
 /* ---- trees ---- */
@@ -327,7 +327,7 @@ int rw_report_gather(struct rw_ctx *ctx, const struct rw_eval_params *how,
     struct rw_metric metrics[RW_MAX_METRICS];
     int n_metrics;
     *out = (struct rw_report){
-        .model = model, .dataset = dataset, .options = options, .permuted_value = (double)NAN};
+        .model = model, .dataset = dataset, .options = options, .permuted.value = (double)NAN};
     RW_TRY(check(ctx, dataset, options));
     RW_TRY(rw_eval_metrics(ctx, how, metrics, &n_metrics));
     RW_TRY(RW_ARENA_NEW(ctx, &out->arena, out->scores, dataset->n_docs));
@@ -343,7 +343,7 @@ int rw_report_gather(struct rw_ctx *ctx, const struct rw_eval_params *how,
     if (options->against)
         RW_TRY(rw_drift_measure(ctx, &out->arena,
                                 (const struct rw_dataset *const[2]){dataset, options->against},
-                                model, &out->drift, &out->n_drift));
+                                model, &out->drift.row, &out->drift.n));
     return count_trees(ctx, out);
 }
 
@@ -695,8 +695,8 @@ static void features(const struct rw_report *report, FILE *out)
         rw_html(out,
                 " Loss: how much worse %s (%f here) gets when the feature's values are shuffled "
                 "among all documents, mean of %d permutation%s; %s.",
-                metric_name(report), report->permuted_value, report->options->n_repeats,
-                rw_html_plural((uint64_t)report->options->n_repeats), report->permuted_by);
+                metric_name(report), report->permuted.value, report->options->n_repeats,
+                rw_html_plural((uint64_t)report->options->n_repeats), report->permuted.by);
     fputs("</p>\n", out);
     feature_rows(report, 0, shown, out);
     if (shown < n) {
@@ -717,8 +717,8 @@ static void drift(const struct rw_report *report, FILE *out)
             "large above 0.2, unless chance explains it.</p>\n",
             report->options->against_name ? report->options->against_name : "");
     open_table(out, "Drift", "", "*of|*feature|PSI|KS|*large", NULL, 0);
-    for (uint32_t i = 0; i < report->n_drift && i < 3 + FEATURES_SHOWN; i++) {
-        const struct rw_drift *row = &report->drift[i];
+    for (uint32_t i = 0; i < report->drift.n && i < 3 + FEATURES_SHOWN; i++) {
+        const struct rw_drift *row = &report->drift.row[i];
         rw_html(out,
                 "<tr><th scope=\"row\">%s</th><td class=\"text\">%1s</td><td>%f</td><td>%f</td>"
                 "<td class=\"text\">%s</td></tr>\n",
@@ -848,7 +848,7 @@ static const struct section {
 /* Returns the number of sections. The last one, drift, needs a reference. */
 static int n_sections(const struct rw_report *report)
 {
-    return (int)(sizeof(sections) / sizeof(sections[0])) - (report->n_drift == 0);
+    return (int)(sizeof(sections) / sizeof(sections[0])) - (report->drift.n == 0);
 }
 
 static void head(const struct rw_report *report, FILE *out)

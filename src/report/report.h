@@ -51,13 +51,17 @@ struct rw_report {
     double gain;                       /* total of all splits */
     struct rw_report_feature *feature; /* [n_features] by falling gain */
     int n_features;
-    double permuted_value;       /* first metric of the whole model, for the permuted losses */
-    char permuted_by[512];       /* how that metric is defined */
+    struct { /* for the permuted losses: the first metric of the whole model */
+        double value;
+        char by[512]; /* how the metric is defined */
+    } permuted;
     struct rw_report_tree *tree; /* [n_trees] */
     int n_trees;                 /* trees drawn */
     struct rw_arena arena;       /* owns all arrays */
-    struct rw_drift *drift;      /* [n_drift] from options->against */
-    uint32_t n_drift;
+    struct {
+        struct rw_drift *row; /* [n] from options->against */
+        uint32_t n;
+    } drift;
     /* the model's ranking of the data */
     double *scores;              /* [n_docs] */
     struct rw_eval *eval;        /* owned */

@@ -15,7 +15,7 @@ import pytest
 import rankwood
 from rankwood._core import lib
 
-# A shell ignores SIGINT in what it starts with '&', as tests/run.sh does, and Python then installs no handler.
+# A shell ignores SIGINT in background commands, as tests/run.sh starts them. Python then installs no handler.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -250,7 +250,7 @@ Test(report, features_are_those_of_the_model_and_of_permutation)
                                            permuted, 8),
                  n);
     cr_assert(report.n_features == n && n >= 3);
-    cr_assert(report.permuted_value == value);
+    cr_assert(report.permuted.value == value);
     for (int i = 0; i < n; i++) {
         cr_assert_eq(report.feature[i].use.feature, uses[i].feature);
         cr_assert(report.feature[i].use.gain == uses[i].gain);

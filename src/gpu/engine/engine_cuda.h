@@ -130,7 +130,7 @@ struct rw_cuda_workers {
     struct rw_sibling uncounted[RW_CUDA_MOST_PARTS];
 };
 
-/* What a worker shares with the other workers of its process, whose GPUs and hosts read it. */
+/* Memory of a worker that the GPUs and hosts of the other workers of its process read. */
 struct rw_cuda_peer {
     struct rw_arena arena; /* of the memory below, freed by the last worker that leaves */
     struct rw_cuda_built built[RW_CUDA_GROUPS];
@@ -446,7 +446,7 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
 int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features);
 /* Builds the histograms of the n nodes in cuda->node, in buffers from `buffer` on. have_parents:
  * also subtracts them from those of their parents, which become the siblings'. d_ready: [n] the
- * nodes, if they are on the device already, else NULL. Overwrites cuda->node and cuda->parent. */
+ * nodes on the device; NULL: they are sent. Overwrites cuda->node and cuda->parent. */
 int rw_cuda_build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents,
                   int32_t buffer, const struct rw_hist_node *d_ready);
 /* Returns the result of a search for node i. */
@@ -510,7 +510,7 @@ int rw_cuda_workers_histograms(struct rw_cuda *cuda, const struct rw_sibling *si
 /* Sets cuda->peers if all workers are threads of this process and their GPUs can read each other's
  * memory. All workers call it. */
 int rw_cuda_peers_connect(struct rw_cuda *cuda);
-/* Allocates what this worker shares, except cells. */
+/* Allocates this worker's events. */
 int rw_cuda_peers_allocate(struct rw_cuda *cuda);
 /* Lets peers read this worker's sums and replies. Call it at the end of loading. */
 void rw_cuda_peers_publish(struct rw_cuda *cuda);
