@@ -444,9 +444,9 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
  * a tree of all documents and at least one feature, if all codes are on the device and this tree
  * chooses no method. n_features: the number of the tree's features. */
 int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features);
-/* Builds the histograms of the n nodes in cuda->node, in buffers from `buffer` on. have_parents:
- * also subtracts them from those of their parents, which become the siblings'. d_ready: [n] the
- * nodes on the device; NULL: they are sent. Overwrites cuda->node and cuda->parent. */
+/* Builds the histograms of the n nodes in cuda->node, in buffers from `buffer` on. Overwrites
+ * cuda->node and cuda->parent. have_parents: 1: subtracts them from the parents' histograms, which
+ * become the siblings'. d_ready: [n] the nodes on the device; NULL: the function sends them. */
 int rw_cuda_build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents,
                   int32_t buffer, const struct rw_hist_node *d_ready);
 /* Returns the result of a search for node i. */
