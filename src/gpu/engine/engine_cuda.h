@@ -13,8 +13,6 @@
  * more. */
 #pragma once
 
-#include <stdatomic.h>
-
 #include "gpu/device/cu_check.h"
 #include "comm/comm.h"
 #include "gpu/engine/cu_engine.h"
@@ -128,24 +126,6 @@ struct rw_cuda_workers {
      * documents their children have. `smaller` is the left child. */
     uint32_t n_uncounted; /* 0: all sizes are known */
     struct rw_sibling uncounted[RW_CUDA_MOST_PARTS];
-};
-
-/* Memory of a worker that the GPUs and hosts of the other workers of its process read. */
-struct rw_cuda_peer {
-    struct rw_arena arena; /* of the memory below, freed by the last worker that leaves */
-    struct rw_cuda_built built[RW_CUDA_GROUPS];
-    const struct rw_cuda_reply *reply;   /* [2] as in struct rw_cuda */
-    const struct rw_code_set *reply_set; /* like reply; NULL: no categorical features */
-    int searches;                        /* 1: the worker owns features, so it replies */
-    void *built_event, *read_event;      /* cudaEvent_t: sums were built; peers' were read */
-    atomic_uint n_built, n_read;         /* records of these events so far */
-};
-
-/* The workers of a process whose GPUs can read each other's memory (engine_cuda_peers.c). */
-struct rw_cuda_peers {
-    atomic_int n_users; /* workers that have not left */
-    int n_workers;
-    struct rw_cuda_peer peer[]; /* [n_workers] */
 };
 
 struct rw_cuda {
@@ -512,6 +492,9 @@ int rw_cuda_workers_histograms(struct rw_cuda *cuda, const struct rw_sibling *si
 int rw_cuda_peers_connect(struct rw_cuda *cuda);
 /* Allocates this worker's events. */
 int rw_cuda_peers_allocate(struct rw_cuda *cuda);
+/* Returns the arena of the memory that peers read: this worker's sums and replies. The last worker
+ * that leaves frees it. */
+struct rw_arena *rw_cuda_peers_arena(const struct rw_cuda *cuda);
 /* Lets peers read this worker's sums and replies. Call it at the end of loading. */
 void rw_cuda_peers_publish(struct rw_cuda *cuda);
 /* Waits until no peer reads this worker's sums. Call it before they are overwritten. */

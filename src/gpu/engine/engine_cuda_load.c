@@ -437,7 +437,7 @@ static int make_lists(struct rw_cuda *cuda)
 static int make_replies(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
-    struct rw_arena *arena = cuda->peers ? &cuda->peers->peer[rw_worker(ctx)].arena : &cuda->arena;
+    struct rw_arena *arena = cuda->peers ? rw_cuda_peers_arena(cuda) : &cuda->arena;
     RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->reply, 2 * sizeof(*cuda->reply)));
     memset(cuda->reply, 0, 2 * sizeof(*cuda->reply)); /* launches are counted from 1 */
     return cuda->search.n_sets

@@ -7,9 +7,28 @@
  * Shared memory is freed by the last worker that leaves. So a worker that fails does not
  * take away memory that another GPU still reads. */
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "gpu/engine/engine_cuda.h"
+
+/* Memory of a worker that the GPUs and hosts of the other workers of its process read. */
+struct rw_cuda_peer {
+    struct rw_arena arena; /* of the memory below, freed by the last worker that leaves */
+    struct rw_cuda_built built[RW_CUDA_GROUPS];
+    const struct rw_cuda_reply *reply;   /* [2] as in struct rw_cuda */
+    const struct rw_code_set *reply_set; /* like reply; NULL: no categorical features */
+    int searches;                        /* 1: the worker owns features, so it replies */
+    void *built_event, *read_event;      /* cudaEvent_t: sums were built; peers' were read */
+    atomic_uint n_built, n_read;         /* records of these events so far */
+};
+
+/* The workers of a process whose GPUs can read each other's memory (engine_cuda_peers.c). */
+struct rw_cuda_peers {
+    atomic_int n_users; /* workers that have not left */
+    int n_workers;
+    struct rw_cuda_peer peer[]; /* [n_workers] */
+};
 
 /* ---- the beginning and the end ---- */
 
@@ -92,6 +111,11 @@ void rw_cuda_peers_leave(struct rw_cuda *cuda)
 static struct rw_cuda_peer *own_of(const struct rw_cuda *cuda)
 {
     return &cuda->peers->peer[rw_worker(cuda->host.base.ctx)];
+}
+
+struct rw_arena *rw_cuda_peers_arena(const struct rw_cuda *cuda)
+{
+    return &own_of(cuda)->arena;
 }
 
 int rw_cuda_peers_allocate(struct rw_cuda *cuda)

@@ -165,7 +165,7 @@ static int new_built(struct rw_cuda *cuda, struct rw_cuda_cells *built, uint64_t
     struct rw_arena *arena = &cuda->host.memory.arena, own = *arena;
     if (!cuda->peers || rw_cuda_is_dry(cuda))
         return rw_cuda_new_cells(cuda, built, n);
-    struct rw_arena *shared = &cuda->peers->peer[rw_worker(ctx_of(cuda))].arena;
+    struct rw_arena *shared = rw_cuda_peers_arena(cuda);
     *arena = *shared;
     const int status = rw_cuda_new_cells(cuda, built, n);
     *shared = *arena;
