@@ -4,7 +4,7 @@
  * sums are complete. Each worker's host polls the replies of all searches, so no call of the
  * communicator is needed either.
  *
- * Shared memory is freed by the last worker that leaves. So a worker that fails does not
+ * The last worker that leaves frees the memory that peers read. So a worker that fails does not
  * take away memory that another GPU still reads. */
 #include <sched.h>
 #include <stdatomic.h>
