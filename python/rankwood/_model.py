@@ -471,7 +471,7 @@ class Model(Scorer):
 
     @property
     def finished(self) -> bool:
-        """False if training was interrupted; the model is then the best one up to that moment."""
+        """False if training was interrupted before its last round; the model is then the best so far."""
         return bool(self._info.is_finished)
 
     def __repr__(self) -> str:

@@ -158,8 +158,9 @@ def train(
     Returns
     -------
     Model
-        Model that ends at the round that ``early_stop_rule`` keeps. After Ctrl-C it is the best model so far,
-        ``finished`` is False, and a warning is logged.
+        Model that ends at the round that ``early_stop_rule`` keeps. Ctrl-C before the last round ends training: the
+        model is the best so far, and ``finished`` is False. Ctrl-C in the last round leaves the model complete. Both
+        log a warning.
 
     Raises
     ------
@@ -246,7 +247,8 @@ def train(
         rounds.append(f"kept round: {model.best_round} of {training.n_rounds}")
     training.progress.end(f"{trees} ({'; '.join(rounds)})" if rounds else trees)
     if training.interrupted:
-        logger.warning("interrupted: the model is the best so far, with %d trees", model.n_trees)
+        end = " in the last round: the model is complete" if model.finished else ": the model is the best so far"
+        logger.warning("interrupted%s, with %d trees", end, model.n_trees)
     return model
 
 

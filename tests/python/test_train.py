@@ -270,6 +270,23 @@ def test_ctrl_c_in_a_callback(made: Made, small: dict[str, Any], caplog: pytest.
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.parametrize("raises", [True, False])
+def test_ctrl_c_in_the_last_round(
+    made: Made, small: dict[str, Any], caplog: pytest.LogCaptureFixture, raises: bool
+) -> None:
+    def press(one: Round) -> None:
+        if one.round == one.n_rounds and raises:
+            raise KeyboardInterrupt
+        if one.round == one.n_rounds:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    model = train(small, made.dataset(), callbacks=[press])
+    assert model.finished
+    assert model.to_bytes() == train(small, made.dataset()).to_bytes()
+    told = [r.message for r in caplog.records if "interrupted" in r.message]
+    assert told == [f"interrupted in the last round: the model is complete, with {model.n_trees} trees"]
+
+
 def test_ctrl_c_keeps_the_best_round(made: Made, other: Made, small: dict[str, Any]) -> None:
     def press(one: Round) -> None:
         if one.round == one.best_round + 6:
