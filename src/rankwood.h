@@ -1290,8 +1290,8 @@ struct rw_feature_check {
     /* 1: categorical with a vocabulary; `least` and `most` are NaN because order has no meaning */
     int has_vocabulary;
 };
-/* Drift: how differently something is distributed in the data and in the reference, the second set.
- * Missing values are a bin of their own. */
+/* Drift: how differently something is distributed in the data and in the reference. Missing values
+ * are a bin of their own. */
 struct rw_drift {
     const char *of;   /* "labels", "query lengths", "scores" (of the model) or "feature" */
     const char *name; /* of a feature: its name, or its id as text; else NULL */
@@ -1349,10 +1349,10 @@ struct rw_check {
     uint32_t n_labels;                    /* distinct labels; the first RW_CHECK_LABELS follow */
     float label[RW_CHECK_LABELS];         /* ascending */
     uint32_t label_docs[RW_CHECK_LABELS]; /* documents with each of these labels */
-    /* Comparison with the second set. Without one, the numbers are 0. */
-    uint32_t n_other_docs, n_other_queries; /* documents and queries of the second set */
-    uint32_t n_shared_queries;              /* query ids in both sets */
-    /* documents with the same values as a document of the second set, except documents in which
+    /* Comparison with the reference. Without one, the numbers are 0. */
+    uint32_t n_other_docs, n_other_queries; /* documents and queries of the reference */
+    uint32_t n_shared_queries;              /* query ids that the reference also has */
+    /* documents with the same values as a document of the reference, except documents in which
      * every value is 0 or absent */
     uint32_t n_shared_docs;
     uint32_t n_drift;
@@ -1363,8 +1363,8 @@ struct rw_check {
     const struct rw_finding *findings; /* [n_findings] at most 64, warnings first */
 };
 /* Reads files as rw_dataset_read does and reports problems. Queries that reappear are counted
- * instead of being rejected. against: [n_against] files of a second set, the reference, such as the
- * training set; n_against 0 means no second set. model: compares its scores, too; NULL: no model.
+ * instead of being rejected. against: [n_against] files of the reference, such as the training set;
+ * n_against 0: no reference. model: compares its scores, too; NULL: no model.
  * Columns of tables are found by its names if struct rw_columns has it, best with keep_others. The
  * caller frees *out with rw_free. */
 RW_API int rw_check_new(struct rw_ctx *ctx, const char *const *paths, int n_paths,

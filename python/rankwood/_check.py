@@ -199,7 +199,7 @@ class DataCheck:
         Counts by name. Sizes: ``documents``, ``queries``, ``features``, ``different_labels``. Documents per query:
         ``shortest_query``, ``median_query``, ``longest_query``. Numbers of queries: ``split``, ``empty``, ``single``,
         ``alike``, ``mixed``, ``labels_falling``, ``labels_rising``. Documents with the same
-        values in a query: ``twins``, and ``contradictions`` of their labels. With a second set:
+        values in a query: ``twins``, and ``contradictions`` of their labels. With a reference:
         ``against_documents``, ``against_queries``, ``shared_queries``, ``shared_documents``.
     falling_by_chance : float
         Expected number of queries with falling, or with rising, labels if their order were random.

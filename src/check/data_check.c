@@ -314,27 +314,27 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Counts the query ids and documents that are also in `other`. hashes: [n_docs], those of
+/* Counts the query ids and documents that are also in `reference`. hashes: [n_docs], those of
  * `dataset`. */
 static int count_shared(struct rw_ctx *ctx, const struct rw_dataset *dataset,
-                        const uint64_t *hashes, const struct rw_dataset *other,
+                        const uint64_t *hashes, const struct rw_dataset *reference,
                         struct rw_check *out)
 {
     RW_FREED const char **ours = NULL, **theirs = NULL;
     RW_FREED uint64_t *sorted = NULL;
     RW_TRY(sort_ids(ctx, dataset, &ours));
-    RW_TRY(sort_ids(ctx, other, &theirs));
-    for (uint32_t i = 0, j = 0; i < dataset->n_queries && j < other->n_queries;) {
+    RW_TRY(sort_ids(ctx, reference, &theirs));
+    for (uint32_t i = 0, j = 0; i < dataset->n_queries && j < reference->n_queries;) {
         const int order = strcmp(ours[i], theirs[j]);
         out->n_shared_queries += order == 0;
         i += order <= 0;
         j += order >= 0;
     }
-    RW_TRY(RW_NEW_RAW(ctx, sorted, other->n_docs));
-    hash_docs(other, sorted);
-    RW_SORT(sorted, other->n_docs, by_number);
+    RW_TRY(RW_NEW_RAW(ctx, sorted, reference->n_docs));
+    hash_docs(reference, sorted);
+    RW_SORT(sorted, reference->n_docs, by_number);
     for (uint32_t i = 0; i < dataset->n_docs; i++)
-        out->n_shared_docs += hashes[i] && bsearch(&hashes[i], sorted, other->n_docs,
+        out->n_shared_docs += hashes[i] && bsearch(&hashes[i], sorted, reference->n_docs,
                                                    sizeof(*sorted), by_number) != NULL;
     return RW_OK;
 }
@@ -428,9 +428,9 @@ struct checking {
     struct rw_feature_check *feature; /* [n_features] in the result's arena */
     struct rw_finding finding[MOST_FINDINGS];
     char line[MOST_FINDINGS][LINE];
-    struct rw_drift *drift;             /* [n_drift] in the result's arena */
-    struct rw_dataset *dataset, *other; /* owned; other: NULL if there is a single set */
-    const struct rw_model *model;       /* NULL: none; borrowed */
+    struct rw_drift *drift;                 /* [n_drift] in the result's arena */
+    struct rw_dataset *dataset, *reference; /* owned; reference: NULL without one */
+    const struct rw_model *model;           /* NULL: none; borrowed */
     /* 1: add_finding adds warnings and skips notes; 0: it adds notes and skips warnings */
     int warnings_now;
     struct names split; /* query ids that reappear after other queries */
@@ -650,11 +650,11 @@ static void report_shared(struct checking *c)
 {
     const struct rw_check *check = &c->check;
     const struct count queries = {check->n_shared_queries, 1, 0, "shared-queries",
-                                  "queries have an id that is in both sets"};
+                                  "queries have an id that is also in the reference"};
     report_counts(c, &queries, 1);
     if (check->n_shared_docs > 0)
         add_finding(c, 1, "shared-documents",
-                    "%u of %u documents have the same values as a document of the second set",
+                    "%u of %u documents have the same values as a document of the reference",
                     check->n_shared_docs, check->n_docs);
     report_drift(c);
     report_only(c, -1, "features-by-words",
@@ -687,15 +687,15 @@ static int measure_constant(struct rw_ctx *ctx, const struct rw_dataset *dataset
     return RW_OK;
 }
 
-/* Compares the two sets, if there are two. */
-static int check_other(struct rw_ctx *ctx, struct checking *c, const uint64_t *hashes)
+/* Compares the data with the reference, if there is one. */
+static int check_reference(struct rw_ctx *ctx, struct checking *c, const uint64_t *hashes)
 {
-    const struct rw_dataset *const sets[2] = {c->dataset, c->other};
-    if (!c->other)
+    const struct rw_dataset *const sets[2] = {c->dataset, c->reference};
+    if (!c->reference)
         return RW_OK;
-    c->check.n_other_docs = c->other->n_docs;
-    c->check.n_other_queries = c->other->n_queries;
-    RW_TRY(count_shared(ctx, c->dataset, hashes, c->other, &c->check));
+    c->check.n_other_docs = c->reference->n_docs;
+    c->check.n_other_queries = c->reference->n_queries;
+    RW_TRY(count_shared(ctx, c->dataset, hashes, c->reference, &c->check));
     RW_TRY(rw_drift_measure(ctx, rw_result_arena(c), sets, c->model, &c->drift, &c->check.n_drift));
     c->check.drift = c->drift;
     return RW_OK;
@@ -715,7 +715,7 @@ static int check_all(struct rw_ctx *ctx, struct checking *c)
     RW_TRY(RW_NEW_RAW(ctx, hashes, check->n_docs));
     hash_docs(c->dataset, hashes);
     RW_TRY(count_twins(ctx, c->dataset, hashes, check));
-    RW_TRY(check_other(ctx, c, hashes));
+    RW_TRY(check_reference(ctx, c, hashes));
     RW_TRY(RW_ARENA_NEW(ctx, rw_result_arena(c), c->feature, check->n_features));
     RW_TRY(check_features(ctx, c->dataset, c->feature));
     check->features = c->feature;
@@ -733,7 +733,7 @@ static void free_datasets(void *checking)
 {
     struct checking *c = checking;
     rw_dataset_free(c->dataset);
-    rw_dataset_free(c->other);
+    rw_dataset_free(c->reference);
 }
 
 static int read_and_check(struct rw_ctx *ctx, const char *const *paths, int n_paths,
@@ -747,7 +747,7 @@ static int read_and_check(struct rw_ctx *ctx, const char *const *paths, int n_pa
     if (n_against > 0) {
         RW_TRY(rw_columns_like(ctx, c->dataset));
         const int status = rw_files_read_documents(
-            ctx, against, n_against, (struct rw_read_goal){.may_come_back = 1}, &c->other);
+            ctx, against, n_against, (struct rw_read_goal){.may_come_back = 1}, &c->reference);
         rw_columns_like(ctx, NULL);
         RW_TRY(status);
         if (rw_ctx_n_tables(ctx) > n_tables)

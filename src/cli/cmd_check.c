@@ -126,7 +126,7 @@ static void print(const struct rw_cli *cli, const struct rw_check *check)
     rw_result_line("features   %u; values absent %.1f %%, missing %.1f %% (%u features)",
                    check->n_features, 100 * absent / n, 100 * missing / n, any_missing);
     if (check->n_other_docs > 0)
-        rw_result_line("against    %u documents in %u queries", check->n_other_docs,
+        rw_result_line("reference  %u documents in %u queries", check->n_other_docs,
                        check->n_other_queries);
     if (check->n_findings == 0)
         rw_result_line("no problems found");
@@ -193,11 +193,10 @@ const struct rw_command rw_cmd_check = {
     .name = "check",
     .brief = "find problems in data before training",
     .operands = "DATA...",
-    .about =
-        "Finds problems in data before training: queries whose documents are not adjacent or "
-        "are sorted by label, and features that are constant, duplicates or identifiers. With "
-        "--against, reports the queries and documents that two sets share, and how differently "
-        "features, labels, query lengths and a model's scores are distributed.",
+    .about = "Finds problems in data before training: queries whose documents are not adjacent or "
+             "are sorted by label, and features that are constant, duplicates or identifiers. With "
+             "--against, reports the queries and documents that are also in the reference, and how "
+             "differently features, labels, query lengths and a model's scores are distributed.",
     .has_results = 1,
     .options = options,
     .roles = RW_ROLE_TABLE,
