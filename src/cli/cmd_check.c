@@ -7,16 +7,21 @@ enum { SHOWN_FEATURES = 10, SHOWN_FAILURES = 5 };
 
 static struct rw_list against, limits;
 static const char *model_file;
-static double most_psi = INFINITY, most_ks = INFINITY; /* the values of --fail-above */
+/* The rows of drift, which rw_drift.of names with the same first letter, and their limits of PSI
+ * and KS by --fail-above. */
+enum { LABELS, QUERY_LENGTHS, SCORES, FEATURES, N_ROWS };
+static const char *const row_name[] = {"labels", "query-lengths", "scores", "features"};
+static double most[N_ROWS][2];
 static const struct rw_option options[] = {
     {"against", "DATA",
      "reference to compare DATA with, such as the training set: a file, or several as a.txt,b.txt",
      RW_OPTION_INPUTS, .value = &against},
     {"model", "MODEL", "with --against: also compare the scores of this model", RW_OPTION_INPUT,
      .value = &model_file, .idle_without = " against "},
-    {"fail-above", "psi=X|ks=X",
+    {"fail-above", "[ROWS:]psi=X|ks=X",
      "with --against: fail (exit 4) if a population stability index (psi) or Kolmogorov-Smirnov "
-     "distance (ks) is above X, such as psi=0.25; may be repeated",
+     "distance (ks) is above X; may be repeated. ROWS limits it to features, labels, query-lengths "
+     "or scores: features:psi=0.25",
      RW_OPTION_LIST, .value = &limits, .idle_without = " against "},
     {0},
 };
@@ -137,17 +142,29 @@ static void print(const struct rw_cli *cli, const struct rw_check *check)
 /* Sets the limits of --fail-above; of two limits, the lower one counts. */
 static int check(struct rw_cli *cli)
 {
+    for (int k = 0; k < N_ROWS; k++)
+        most[k][0] = most[k][1] = INFINITY;
     for (int i = 0; i < limits.n; i++) {
-        const char *text = limits.text[i];
-        const int is_psi = strncmp(text, "psi=", 4) == 0, is_ks = strncmp(text, "ks=", 3) == 0;
-        const char *number = text + strcspn(text, "=") + (is_psi || is_ks);
-        double *most = is_psi ? &most_psi : &most_ks;
+        const char *text = limits.text[i], *colon = strchr(text, ':');
+        const char *limit = colon ? colon + 1 : text;
+        const int is_psi = strncmp(limit, "psi=", 4) == 0, is_ks = strncmp(limit, "ks=", 3) == 0;
+        const char *number = limit + strcspn(limit, "=") + (is_psi || is_ks);
         char *end;
-        *most = fmin(*most, strtod(number, &end));
-        if (!(is_psi || is_ks) || end == number || *end || !(*most >= 0) || isinf(*most))
+        const double x = strtod(number, &end);
+        int n = 0;
+        for (int k = 0; k < N_ROWS; k++) {
+            if (colon && strcmp(row_name[k], rw_text("%.*s", (int)(colon - text), text)) != 0)
+                continue;
+            if (colon && k == SCORES && !model_file)
+                return rw_wrong(cli, "option '--fail-above': 'scores' needs '--model'");
+            most[k][is_ks] = fmin(most[k][is_ks], x);
+            n++;
+        }
+        if (n == 0 || !(is_psi || is_ks) || end == number || *end || !(x >= 0) || isinf(x))
             return rw_wrong(cli,
-                            "option '--fail-above': expected psi=X or ks=X, X 0 or more, found "
-                            "'%.100s'",
+                            "option '--fail-above': expected psi=X or ks=X, X 0 or more, or such "
+                            "a limit after 'features:', 'labels:', 'query-lengths:' or 'scores:', "
+                            "found '%.100s'",
                             text);
     }
     return 0;
@@ -161,16 +178,21 @@ static int gate(const struct rw_check *found)
     int n = 0;
     for (uint32_t i = 0; i < found->n_drift && n < SHOWN_FAILURES; i++) {
         const struct rw_drift *row = &found->drift[i];
+        int k = 0;
+        while (row_name[k][0] != row->of[0])
+            k++;
+        const double most_psi = most[k][0], most_ks = most[k][1];
+        const int is_unknown = isnan(row->psi) && fmin(most_psi, most_ks) < INFINITY;
         const char *what =
             row->name ? rw_text("feature '%s'%s", row->name, only[row->only_in]) : row->of;
         const char *chance = row->is_large ? "" : "; may be chance, with so few queries";
-        if (isnan(row->psi))
+        if (is_unknown)
             rw_msg_error("%s: words in one set and numbers in the other cannot be compared", what);
         if (row->psi > most_psi)
             rw_msg_error("%s: PSI %.6f is above %s%s", what, row->psi, rw_exact(most_psi), chance);
         if (row->ks > most_ks)
             rw_msg_error("%s: KS %.6f is above %s%s", what, row->ks, rw_exact(most_ks), chance);
-        n += isnan(row->psi) || row->psi > most_psi || row->ks > most_ks;
+        n += is_unknown || row->psi > most_psi || row->ks > most_ks;
     }
     return n > 0 ? RW_EXIT_GATE : 0;
 }

@@ -34,6 +34,17 @@ for set in same day; do
     $check $set.csv --fail-above psi=0.25 2>&1 >/dev/null || echo "[$?]"
 done
 $check day.csv --fail-above ks=0.4 2>&1 >/dev/null || echo "[$?]"
+echo 'limits of some rows'
+sed '2,$s/^[^,]*/0/' same.csv >unclicked.csv
+awk -F, -v OFS=, 'NR > 1 { $6 = 200 } { print }' same.csv >moved.csv
+awk -F, -v OFS=, 'NR > 1 { $2 = "q" } { print }' same.csv >long.csv
+for rows in features labels query-lengths scores; do
+    for set in unclicked moved long; do
+        echo "$set: $rows"
+        $check $set.csv --model model.txt --fail-above $rows:psi=0.1 2>&1 >/dev/null || echo "[$?]"
+    done
+done
+$check day.csv --fail-above features:psi=20 --fail-above labels:ks=0 2>&1 >/dev/null || echo "[$?]"
 echo 'few queries'
 head -n 40 same.csv >few.csv
 $check few.csv >few
@@ -52,11 +63,13 @@ try check same.csv --against reference.csv --ignore shop,nosuch
 try check day.csv --against reference.csv --model model.txt
 try check same.csv --model model.txt
 try check same.csv --fail-above psi=1
-for limit in psi 0.2 psi= psi=x psi=-1 ks=nan age=1; do
+for limit in psi 0.2 psi= psi=x psi=-1 ks=nan age=1 feature:psi=1 :psi=1 scores:psi=1; do
     try check same.csv --against reference.csv --fail-above $limit
 done
 try check same.csv --against reference.csv --fail-above psi=1 --fail-above psi=2
+try check same.csv --against reference.csv --fail-above ks=1 --fail-above ks=nan
 awk -F, -v OFS=, 'NR > 1 { $4 = NR } { print }' reference.csv >numbers.csv
 "$RANKWOOD" bin numbers.csv --quiet -o numbers.rwb
 "$RANKWOOD" bin reference.csv --categorical shop --quiet -o words.rwb
 "$RANKWOOD" check words.rwb --against numbers.rwb --fail-above ks=1 2>&1 >/dev/null || echo "[$?]"
+"$RANKWOOD" check words.rwb --against numbers.rwb --fail-above labels:ks=1 >/dev/null
