@@ -15,9 +15,8 @@ Examples
 
 from __future__ import annotations
 
-import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankwood._core import (
     DataError,
@@ -40,6 +39,7 @@ from rankwood._core import (
 from rankwood._core import (
     lib as _lib,
 )
+from rankwood._lazy import lazy as _lazy_names
 
 if TYPE_CHECKING:
     from rankwood import migrate, plot
@@ -159,8 +159,7 @@ __all__ = [
 ]
 
 
-# Names by module. Each module is imported on first use, so that programs start quickly.
-_LATER = {
+_NAMES = {
     "_check": "DataCheck Drift FeatureCheck Finding check doctor",
     "_dataset": "Dataset",
     "_evaluate": "Audit AuditRow Compared Comparison Comparisons Evaluation Measured audit compare compare_all "
@@ -179,23 +178,12 @@ _LATER = {
     "migrate": "from_catboost from_lightgbm from_xgboost",
     "sklearn": "Ranker scorer",
 }
-_MODULE_OF = {name: module for module, names in _LATER.items() for name in names.split()}
 
 # Modules that contained public classes in earlier versions. Pickles that name them find the classes here.
 for _old in ("_audit", "_calibrate", "_comparisons", "_cv", "_positions", "_ranks", "_refit", "_select"):
     sys.modules[f"rankwood.{_old}"] = sys.modules[__name__]
 
 
-def __getattr__(name: str) -> Any:
-    """Import the module of a name on first use."""
-    if name in ("dask", "migrate", "mlflow", "mpi", "optuna", "plot", "ray", "spark", "torch", "zmq"):
-        return importlib.import_module(f"rankwood.{name}")
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'rankwood' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"rankwood.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy_names(
+    globals(), "rankwood.", _NAMES, "dask migrate mlflow mpi optuna plot ray spark torch zmq"
+)

@@ -18,10 +18,10 @@ Examples
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankwood._core import RankwoodError as LightGBMError
+from rankwood._lazy import lazy
 from rankwood.compat._lightgbm_callbacks import (
     CallbackEnv,
     EarlyStopException,
@@ -42,18 +42,5 @@ __all__ = [
     "early_stopping", "log_evaluation", "record_evaluation", "register_logger", "reset_parameter", "train",
 ]  # fmt: skip
 
-_LATER = {"Booster": "train", "CVBooster": "train", "Dataset": "data", "LGBMRanker": "ranker", "cv": "train",
-          "train": "train"}  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    """Import the module of a name on first use, so that scripts start quickly."""
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"rankwood.compat._lightgbm_{_LATER[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+_NAMES = {"data": "Dataset", "ranker": "LGBMRanker", "train": "Booster CVBooster cv train"}
+__getattr__, __dir__ = lazy(globals(), "rankwood.compat._lightgbm_", _NAMES)

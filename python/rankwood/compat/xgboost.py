@@ -6,11 +6,11 @@ A warning lists the parameters whose meaning differs. Modules are imported on fi
 
 from __future__ import annotations
 
-import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankwood._core import RankwoodError as XGBoostError
+from rankwood._lazy import lazy
 from rankwood.compat import _xgboost_callback as callback
 
 if TYPE_CHECKING:
@@ -23,20 +23,7 @@ __all__ = ["Booster", "DMatrix", "QuantileDMatrix", "XGBRanker", "XGBoostError",
 
 sys.modules[f"{__name__}.callback"] = callback  # for `from rankwood.compat.xgboost.callback import EarlyStopping`
 
-_LATER = {"Booster": "booster", "DMatrix": "data", "QuantileDMatrix": "data", "XGBRanker": "sklearn", "cv": "train",
-          "train": "train"}  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    """Import the module of a name on first use."""
-    if name == "sklearn":
-        return importlib.import_module("rankwood.compat._xgboost_sklearn")
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has XGBoost's interface for rankers")
-    value = getattr(importlib.import_module(f"rankwood.compat._xgboost_{_LATER[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+_NAMES = {"booster": "Booster", "data": "DMatrix QuantileDMatrix", "sklearn": "XGBRanker", "train": "cv train"}
+__getattr__, __dir__ = lazy(
+    globals(), "rankwood.compat._xgboost_", _NAMES, "sklearn", "; it has XGBoost's interface for rankers"
+)
