@@ -361,6 +361,10 @@ void rw_put_release(struct rw_put *put);
  *   readers do not take it for an integer. */
 void rw_put_format(struct rw_put *put, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Writes the names of columns as JSON strings, with commas between them. Each has the text `before`
+ * and the text `after` around it. */
+void rw_put_names(struct rw_put *put, const struct rw_ensemble *ensemble, const char *before,
+                  const char *after);
 /* Refuses a property that the format cannot represent: RW_ERR_UNSUPPORTED. Returns put->status. */
 int rw_put_refuse(struct rw_put *put, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

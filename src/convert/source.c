@@ -770,6 +770,17 @@ void rw_put_format(struct rw_put *put, const char *format, ...)
     va_end(args);
 }
 
+void rw_put_names(struct rw_put *put, const struct rw_ensemble *ensemble, const char *before,
+                  const char *after)
+{
+    int n = 0;
+    for (uint32_t i = 0; ensemble->column_name && i < ensemble->n_columns; i++) {
+        const char *name = ensemble->column_name[i];
+        if (name)
+            rw_put_format(put, "%s%s%1s%s", n++ ? "," : "", before, name, after);
+    }
+}
+
 int rw_put_refuse(struct rw_put *put, const char *format, ...)
 {
     char text[1024];

@@ -46,14 +46,8 @@ static void put_node(struct rw_put *put, const struct rw_ens_node *node, int32_t
 /* Writes the members that the ensemble and each tree have. */
 static void put_inputs(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
-    const char *comma = "";
     rw_put_text(put, "\"feature_names\":[");
-    for (uint32_t i = 0; i < ensemble->n_columns; i++) {
-        if (!ensemble->column_name[i])
-            continue;
-        rw_put_format(put, "%s%1s", comma, ensemble->column_name[i]);
-        comma = ",";
-    }
+    rw_put_names(put, ensemble, "", "");
     rw_put_text(put, "],\"target_type\":\"regression\"");
 }
 

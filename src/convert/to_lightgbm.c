@@ -695,8 +695,7 @@ static int write_vespa(const struct rw_ensemble *ensemble, struct rw_put *put)
                   "\"num_tree_per_iteration\":1,\"label_index\":0,\"max_feature_idx\":%d,"
                   "\"objective\":\"lambdarank\",\"average_output\":false,\"feature_names\":[",
                   (int)ensemble->n_columns - 1);
-    for (uint32_t i = 0; i < ensemble->n_columns; i++)
-        rw_put_format(put, "%s%1s", i ? "," : "", ensemble->column_name[i]);
+    rw_put_names(put, ensemble, "", "");
     rw_put_text(put, "],\"monotone_constraints\":[],\"feature_infos\":{},\"tree_info\":[\n");
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
         rw_put_format(put,

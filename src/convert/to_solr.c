@@ -49,19 +49,14 @@ static int write_solr(const struct rw_ensemble *ensemble, struct rw_put *put)
     /* Solr's reader and its trees recurse. Java's stack allows a few thousand levels. */
     static const struct rw_walk walk = {begin_node, ",\"right\":", "}", .deepest = 1000};
     const char *missing = needs_missing(ensemble) ? "\"isNullSameAsZero\":\"false\"," : NULL;
-    const char *name = ensemble->model_name ? ensemble->model_name : "rankwood", *comma = "";
+    const char *name = ensemble->model_name ? ensemble->model_name : "rankwood";
     if (strcmp(name, "_OriginalRanking_") == 0)
         return rw_put_refuse(put, "the name '%s' has another meaning in Solr", name);
     rw_put_format(put, "{\"class\":\"" SOLR_CLASS "\",\"name\":%1s,", name);
     if (ensemble->store)
         rw_put_format(put, "\"store\":%1s,", ensemble->store);
     rw_put_text(put, "\n\"features\":[");
-    for (uint32_t i = 0; i < ensemble->n_columns; i++) {
-        if (!ensemble->column_name[i])
-            continue;
-        rw_put_format(put, "%s{\"name\":%1s}", comma, ensemble->column_name[i]);
-        comma = ",";
-    }
+    rw_put_names(put, ensemble, "{\"name\":", "}");
     rw_put_format(put, "],\n\"params\":{%s\"trees\":[\n", missing ? missing : "");
     for (int32_t t = 0; t < ensemble->n_trees; t++) {
         rw_put_text(put, "{\"weight\":\"1\",\"root\":");

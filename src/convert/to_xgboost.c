@@ -156,8 +156,7 @@ static int write_json(const struct rw_ensemble *ensemble, struct rw_put *put)
     const uint32_t n = ensemble->n_columns;
     const int32_t n_trees = ensemble->n_trees;
     rw_put_text(put, "{\"learner\":{\"attributes\":{},\"feature_names\":[");
-    for (uint32_t i = 0; ensemble->column_name && i < n; i++)
-        rw_put_format(put, "%s%1s", i ? "," : "", ensemble->column_name[i]);
+    rw_put_names(put, ensemble, "", "");
     rw_put_text(put, "],\"feature_types\":[");
     /* without names and categories, types are not needed */
     for (uint32_t i = 0; (ensemble->column_name || ensemble->categories) && i < n; i++)
