@@ -192,7 +192,8 @@ enum rw_names {
     RW_NAMES_NONE,  /* the format has no names */
     RW_NAMES_GIVEN, /* if the model has names, as RW_NAMES_ALL; else no names are written */
     RW_NAMES_ALL,   /* every column has the model's name for it, or else a generated name */
-    RW_NAMES_SET    /* used columns have names of a feature set; without a set, as RW_NAMES_ALL */
+    RW_NAMES_SET    /* used columns have names of a feature set; without a set, as RW_NAMES_ALL, but
+                       without the column 0 that LETOR text lacks */
 };
 
 struct rw_model_format {

@@ -313,15 +313,17 @@ static int find_in_set(const struct lowering *l, uint32_t column, const char **f
     return RW_OK;
 }
 
-/* Finds the name of a column for the file. *out: NULL if it gets no name, which happens to unused
- * columns with a feature set. made: room for a generated name. */
+/* Finds the name of a column for the file. *out: NULL for unused columns with a feature set, and
+ * for column 0 of LETOR text in a format of such sets. made: room for a generated name. */
 static int name_column(struct lowering *l, uint32_t i, char made[64], const char **out)
 {
     const uint32_t feature = (uint32_t)((int64_t)i + l->base);
-    if (l->format->names == RW_NAMES_SET && l->how->set) {
-        *out = NULL;
+    const int by_set = l->format->names == RW_NAMES_SET;
+    *out = NULL;
+    if (by_set && l->how->set)
         return l->is_used[feature] ? find_in_set(l, i, out) : RW_OK;
-    }
+    if (by_set && feature == 0 && !l->had[0] && l->model->columns == RW_COLUMNS_LETOR)
+        return RW_OK; /* its ids begin with 1, so no store has a feature 0 */
     rw_made_up_name(l->format, i + l->rules->first_column, made, 64);
     *out = rw_model_feature_name(l->model, feature);
     if (**out && !name_fits(l->format, *out)) {

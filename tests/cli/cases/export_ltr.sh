@@ -48,6 +48,14 @@ try export all.model --to solr --featureset features.json --verify train.txt -o 
 head -n 2 plain.solr
 try export named.all.model --to solr --name m-1 -o names.solr
 head -n 2 names.solr
+# Without names and a set, feature 1 is f1, and the file lists no feature 0.
+try export all.model --to solr --verify train.txt -o ids.solr
+head -n 2 ids.solr
+"$RANKWOOD" import ids.solr --from solr --feature-base 1 -o ids.model
+for model in all ids; do
+    "$RANKWOOD" predict $model.model train.txt --quiet -o $model.scores
+done
+say 'imported: the same scores' cmp all.scores ids.scores
 sed 's/shop", "name": "body"/other", "name": "body"/' features.json >stores.json
 sed 's/"title", "class"/"other", "class"/' features.json >lacks.json
 rm -f no.solr
