@@ -24,7 +24,9 @@ static void setup(void)
     cr_assert_eq(RW_NEW(ctx, cuda, 1), RW_OK);
     cuda->host.base.ctx = ctx;
     cuda->device = &device;
-    cuda->free_bytes = (uint64_t)1 << 36;
+    cuda->memory = (struct rw_cuda_memory){
+        .host = &cuda->host, .device = &device, .free_bytes = (uint64_t)1 << 36};
+    cuda->memory.free_bytes = (uint64_t)1 << 36;
     cuda->host.base.rules =
         (struct rw_engine_rules){.cut = {.bins = 255, .min_docs = 2},
                                  .objective = &rw_objective_lambdarank,
@@ -110,7 +112,7 @@ PLAN_TEST(scratch_of_a_batch)
 static uint64_t least_bytes(int n_sets)
 {
     struct rw_plan plan;
-    cuda->free_bytes = 1;
+    cuda->memory.free_bytes = 1;
     cr_assert_eq(plan_of(n_sets, &plan), RW_ERR_MEMORY);
     return plan.most_bytes;
 }
@@ -123,7 +125,7 @@ static uint64_t least_with_codes(void)
     uint64_t all = 0;
     while (plan_of(1, &plan) == RW_OK && plan.far_bytes == 0) {
         all = plan.most_bytes;
-        cuda->free_bytes = all - 1;
+        cuda->memory.free_bytes = all - 1;
     }
     return all;
 }
@@ -137,14 +139,14 @@ PLAN_TEST(codes_that_do_not_fit)
     cr_assert_eq(plan.far_bytes, 0);
     const uint64_t all = least_with_codes(), codes = part_of(&plan, "codes");
     const uint64_t least = least_bytes(1), step = (all - least) / 40;
-    cuda->is_limited = 1;
+    cuda->memory.is_limited = 1;
     uint64_t before = 0;
     /* rows, and columns of 12 features one byte per document, each a multiple of 256 bytes */
     const uint64_t most_far = codes + 12 * 4096;
     int n_parts = 0;
     cr_assert_gt(step, 0);
     for (uint64_t bytes = least; bytes < all; bytes += step) {
-        cuda->free_bytes = bytes;
+        cuda->memory.free_bytes = bytes;
         cr_assert_eq(plan_of(1, &plan), RW_OK, "%llu of %llu bytes: %s", (unsigned long long)bytes,
                      (unsigned long long)all, rw_last_error(ctx));
         cr_assert_leq(plan.most_bytes, bytes);
@@ -158,7 +160,7 @@ PLAN_TEST(codes_that_do_not_fit)
         cr_assert_leq(plan.far_bytes, most_far);
     }
     cr_assert_gt(n_parts, 2); /* a part of the codes on either side */
-    cuda->free_bytes = all;
+    cuda->memory.free_bytes = all;
     cr_assert_eq(plan_of(1, &plan), RW_OK);
     cr_assert_eq(plan.far_bytes, 0);
     cr_assert_eq(part_of(&plan, "codes"), codes);
@@ -173,7 +175,7 @@ PLAN_TEST(time_of_codes_that_do_not_fit)
     rw_plan_work_of(&work, &cuda->host.base.rules, &data);
     cr_assert_eq(plan_of(1, &plan), RW_OK);
     const double here_ms = rw_cuda_tree_ms(&cuda->host.base, &work);
-    cuda->free_bytes = least_bytes(1);
+    cuda->memory.free_bytes = least_bytes(1);
     cr_assert_eq(plan_of(1, &plan), RW_OK);
     /* 4,000 documents' rows of 16 bytes, twice, and 0.4 of 11 columns */
     const double rows = 16.0 * (1.0 + 0.125 * log2(255)) / RW_TUNE_FAR_GATHER_RATE;
@@ -188,21 +190,21 @@ PLAN_TEST(other_sets_that_do_not_fit)
     struct rw_plan one, two;
     cuda->host.base.rules.other_docs = train->n_docs;
     cuda->host.base.rules.n_other_sets = 1;
-    cuda->is_limited = 1;
+    cuda->memory.is_limited = 1;
     const uint64_t least = least_bytes(2);
-    cuda->free_bytes = least - 1;
+    cuda->memory.free_bytes = least - 1;
     cr_assert_eq(plan_of(2, &two), RW_ERR_MEMORY);
-    cuda->free_bytes = least;
+    cuda->memory.free_bytes = least;
     cr_assert_eq(plan_of(1, &one), RW_OK, "%s", rw_last_error(ctx));
     cr_assert_eq(plan_of(2, &two), RW_OK, "%s", rw_last_error(ctx));
     cr_assert_eq(part_of(&two, "codes"), part_of(&one, "codes"));
     cr_assert_gt(two.far_bytes, one.far_bytes);
-    cr_assert_leq(two.most_bytes, cuda->free_bytes);
+    cr_assert_leq(two.most_bytes, cuda->memory.free_bytes);
     for (uint64_t more = 1; more < 1 << 20; more = more * 5 / 4 + 1) {
-        cuda->free_bytes = least + more;
+        cuda->memory.free_bytes = least + more;
         cr_assert_eq(plan_of(2, &two), RW_OK, "%llu more: %s", (unsigned long long)more,
                      rw_last_error(ctx));
-        cr_assert_leq(two.most_bytes, cuda->free_bytes);
+        cr_assert_leq(two.most_bytes, cuda->memory.free_bytes);
     }
 }
 
@@ -214,13 +216,13 @@ PLAN_TEST(small_other_set)
     set[1] = small;
     cuda->host.base.rules.other_docs = small->n_docs;
     cuda->host.base.rules.n_other_sets = 1;
-    cuda->is_limited = 1;
+    cuda->memory.is_limited = 1;
     const uint64_t least = least_bytes(2);
     for (uint64_t more = 0; more < 1 << 20; more = more * 5 / 4 + 1) {
-        cuda->free_bytes = least + more;
+        cuda->memory.free_bytes = least + more;
         cr_assert_eq(plan_of(2, &plan), RW_OK, "%llu more: %s", (unsigned long long)more,
                      rw_last_error(ctx));
-        cr_assert_leq(plan.most_bytes, cuda->free_bytes);
+        cr_assert_leq(plan.most_bytes, cuda->memory.free_bytes);
     }
     rw_dataset_free(small);
 }
@@ -233,10 +235,10 @@ PLAN_TEST(no_features)
     set[0] = set[1] = one;
     cuda->host.base.rules.other_docs = 1;
     cuda->host.base.rules.n_other_sets = 1;
-    cuda->is_limited = 1;
-    cuda->free_bytes = least_bytes(2);
+    cuda->memory.is_limited = 1;
+    cuda->memory.free_bytes = least_bytes(2);
     cr_assert_eq(plan_of(2, &plan), RW_OK, "%s", rw_last_error(ctx));
-    cuda->free_bytes--;
+    cuda->memory.free_bytes--;
     cr_assert_eq(plan_of(2, &plan), RW_ERR_MEMORY);
     rw_dataset_free(one);
 }
@@ -245,12 +247,12 @@ PLAN_TEST(no_features)
 PLAN_TEST(method_that_needs_all_codes)
 {
     struct rw_plan plan;
-    cuda->free_bytes = least_bytes(1);
+    cuda->memory.free_bytes = least_bytes(1);
     cuda->host.base.rules.hist = "lanes";
     cr_assert_eq(plan_of(1, &plan), RW_OK, "%s", rw_last_error(ctx));
     cr_assert_gt(plan.far_bytes, 0);
     cuda->host.base.rules.hist = "multi";
-    cuda->free_bytes = (uint64_t)1 << 36;
+    cuda->memory.free_bytes = (uint64_t)1 << 36;
     cr_assert_eq(plan_of(1, &plan), RW_OK, "%s", rw_last_error(ctx));
     cr_assert_gt(least_with_codes(), 0);
     cr_assert_eq(plan_of(1, &plan), RW_ERR_MEMORY);
@@ -310,14 +312,14 @@ PLAN_TEST(three_million_documents)
     const struct rw_plan_data data = {
         .set = (const struct rw_dataset *const *)&many, .n_sets = 1, .bins = bins};
     cuda->host.base.rules.lambda.truncation = 30;
-    cuda->free_bytes = 3000000000;
+    cuda->memory.free_bytes = 3000000000;
     for (int newton = 0; newton < 2; newton++) {
         struct rw_plan plan = {.n_parts = 0};
         cuda->host.base.rules.newton = newton;
         cr_assert_eq(rw_cuda_plan(&cuda->host.base, &data, &plan), RW_OK, "%s", rw_last_error(ctx));
         cr_expect_eq(part_of(&plan, "codes"), (uint64_t)MANY_DOCS * MANY_FEATURES);
         cr_expect_eq(plan.far_bytes, 0);
-        cr_expect_leq(plan.most_bytes, cuda->free_bytes);
+        cr_expect_leq(plan.most_bytes, cuda->memory.free_bytes);
         /* lambdas of 12 bits: sums of so many pass 32 */
         struct rw_plan wide = {.n_parts = 0};
         cuda->host.base.rules.bits = 12;
@@ -335,7 +337,7 @@ PLAN_TEST(suggests_settings_that_fit)
 {
     struct rw_plan plan;
     const uint64_t needed = least_bytes(1);
-    cuda->free_bytes = needed - 1;
+    cuda->memory.free_bytes = needed - 1;
     cr_assert_eq(plan_of(1, &plan), RW_ERR_MEMORY);
     char want[256];
     snprintf(want, sizeof(want),
@@ -345,7 +347,7 @@ PLAN_TEST(suggests_settings_that_fit)
     cr_assert(strstr(rw_last_error(ctx), "--bins 127 or --leaves 127 would fit"), "%s",
               rw_last_error(ctx));
     cr_assert_gt(plan.n_parts, 3); /* the plan is reported nevertheless */
-    cuda->free_bytes = 100000;
+    cuda->memory.free_bytes = 100000;
     cr_assert_eq(plan_of(1, &plan), RW_ERR_MEMORY);
     cr_assert(strstr(rw_last_error(ctx), "no --bins and no --leaves would fit"), "%s",
               rw_last_error(ctx));

@@ -5,87 +5,6 @@
 
 #include "base/rng.h"
 
-/* ---- sending small data to the device, and reading answers ---- */
-
-int rw_cuda_room(struct rw_cuda *cuda, size_t n_bytes, struct rw_cuda_piece *out)
-{
-    struct rw_cuda_stage *stage = &cuda->stage;
-    const size_t bytes = (n_bytes + 255) / 256 * 256;
-    *out = (struct rw_cuda_piece){NULL, NULL};
-    if (bytes > stage->bytes)
-        return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "%zu bytes do not fit the stage",
-                       bytes);
-    if (bytes > stage->bytes - stage->used) {
-        RW_TRY(rw_transfer_wait(cuda->device));
-        stage->used = 0;
-    }
-    out->host = stage->host + stage->used;
-    out->d = stage->d + stage->used;
-    stage->used += bytes;
-    return RW_OK;
-}
-
-int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes)
-{
-    return rw_transfer_write_pinned(cuda->device, piece->d, piece->host, bytes);
-}
-
-int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes,
-                     const void *second, size_t second_bytes, void **d)
-{
-    struct rw_cuda_piece piece;
-    RW_TRY(rw_cuda_room(cuda, first_bytes + second_bytes, &piece));
-    memcpy(piece.host, first, first_bytes);
-    memcpy((char *)piece.host + first_bytes, second, second_bytes);
-    *d = piece.d;
-    return rw_cuda_send(cuda, &piece, first_bytes + second_bytes);
-}
-
-/* Requests an answer of `bytes` bytes from d on the device. clear: sets them to 0 there
- * afterwards. */
-static int start_answer(struct rw_cuda *cuda, void *d, size_t bytes, int clear)
-{
-    if (bytes > cuda->answer_bytes)
-        return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
-    cuda->answer_size = bytes;
-    RW_CUDA_TRY(cuda,
-                rw_cuda_copy_answer(d, (uint32_t)(bytes / sizeof(uint32_t)), clear, cuda->answer,
-                                    cuda->answer_word, ++cuda->n_answers, rw_cuda_stream(cuda)));
-    return RW_OK;
-}
-
-/* Waits for the answer that was requested last, which is then in cuda->answer. */
-static int take_answer(struct rw_cuda *cuda)
-{
-    const struct rw_transfer_reply reply = {.word = cuda->answer_word,
-                                            .step = 1,
-                                            .n = 1,
-                                            .bytes = cuda->answer_size,
-                                            .value = cuda->n_answers};
-    RW_TRY(rw_transfer_await(cuda->device, &reply));
-    cuda->stage.used = 0; /* the work enqueued since the request has sent nothing */
-    return RW_OK;
-}
-
-int rw_cuda_answer(struct rw_cuda *cuda, void *d, size_t bytes)
-{
-    RW_TRY(start_answer(cuda, d, bytes, 0));
-    return take_answer(cuda);
-}
-
-int rw_cuda_await(struct rw_cuda *cuda, uint32_t n)
-{
-    const struct rw_transfer_reply reply = {.word =
-                                                (const uint32_t *)(const void *)cuda->search.reply,
-                                            .step = 2, /* only the low halves of the 64-bit words */
-                                            .n = (size_t)n * RW_CUDA_REPLY_WORDS,
-                                            .bytes = n * sizeof(cuda->search.reply->word[0]),
-                                            .value = cuda->search.launch};
-    RW_TRY(rw_transfer_await(cuda->device, &reply));
-    cuda->stage.used = 0;
-    return RW_OK;
-}
-
 /* ---- the start of a tree ---- */
 
 /* Samples the tree's features, sets root->n_features to their number, and sends their flags, group
@@ -98,7 +17,7 @@ static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *
     root->n_features = n_features;
     if (cuda->knows_features)
         return RW_OK;
-    RW_TRY(rw_cuda_room(cuda, 2 * (size_t)n_features, &piece));
+    RW_TRY(rw_cuda_room(&cuda->replies, 2 * (size_t)n_features, &piece));
     uint8_t *kept = piece.host, *drawn = kept + n_features;
     rw_host_draw_features(&cuda->host.base, tree, drawn);
     if (cuda->kept.drawn)
@@ -110,7 +29,7 @@ static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *
     }
     cuda->knows_features = root->n_features == n_features && rules->feature_threshold > UINT32_MAX;
     piece.d = cuda->d_feature_sampled; /* which, unlike the stage, keeps them for the tree */
-    return rw_cuda_send(cuda, &piece, n_features);
+    return rw_cuda_send(&cuda->replies, &piece, n_features);
 }
 
 /* Samples queries, or documents of the queries sampled so far. */
@@ -118,7 +37,7 @@ static int draw_sample(struct rw_cuda *cuda, uint32_t tree, int of_docs)
 {
     const struct rw_engine *engine = &cuda->host.base;
     const struct rw_engine_rules *rules = &engine->rules;
-    struct rw_cuda_sample *sample = &cuda->sample;
+    struct rw_cuda_sample *sample = &cuda->nodes.sample;
     sample->tree = tree;
     sample->threshold = of_docs ? rules->doc_threshold : rules->query_threshold;
     sample->first = of_docs ? engine->first_doc : engine->first_query;
@@ -132,24 +51,13 @@ static int draw_sample(struct rw_cuda *cuda, uint32_t tree, int of_docs)
  * group reads them by position. maybe: also 1 if a group may do so after it has chosen a method. */
 static int takes_moved(const struct rw_cuda *cuda, int maybe)
 {
-    int takes = cuda->d_moved != NULL;
+    int takes = cuda->nodes.d_moved != NULL;
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_group *group = &cuda->group[g];
         takes &= (maybe && rw_cuda_may_choose(cuda, group)) ||
                  (group->chosen && group->choice.method->by_position);
     }
     return takes;
-}
-
-/* Writes the documents of the tree to the first half of the list. */
-static int list_root(struct rw_cuda *cuda)
-{
-    RW_CUDA_TRY(cuda,
-                rw_cuda_list_sampled(cuda->sample.d_sampled, cuda->n_docs, cuda->partition.d_list,
-                                     cuda->d_n_listed, cuda->d_list_scratch,
-                                     cuda->list_scratch_bytes, rw_cuda_stream(cuda)));
-    cuda->is_listed = 1;
-    return RW_OK;
 }
 
 /* Samples documents, if the rules sample them; computes and quantises lambdas; adds up the root's
@@ -160,7 +68,7 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
     const int some_docs = rules->doc_threshold <= UINT32_MAX;
     const int of_queries = rules->objective && rules->objective->device != RW_OBJECTIVE_RESIDUALS;
     const struct rw_cuda_lambda_run run = {.d_scores = cuda->set[0].d_score,
-                                           .d_sampled = cuda->sample.d_sampled,
+                                           .d_sampled = cuda->nodes.sample.d_sampled,
                                            .d_pair = cuda->quantise.d_pair,
                                            .d_info = &cuda->quantise.d_begin->info};
     if (some_docs && !of_queries)
@@ -174,8 +82,7 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
     cuda->quantise.tree = tree;
     cuda->quantise.first_doc = cuda->host.base.first_doc;
     RW_CUDA_TRY(cuda, rw_cuda_quantise(&cuda->quantise, rw_cuda_stream(cuda)));
-    cuda->is_listed = 0;
-    return cuda->sample.d_sampled ? list_root(cuda) : RW_OK;
+    return cuda->nodes.sample.d_sampled ? rw_cuda_nodes_list(&cuda->nodes) : RW_OK;
 }
 
 static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_root *out)
@@ -184,31 +91,25 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     struct rw_root root = {.n_features = 0};
     cuda->n_trees++;
     RW_TRY(rw_cuda_workers_ready(cuda));
+    rw_cuda_nodes_begin(&cuda->nodes);
     cuda->reads = (struct rw_far_reads){.bytes = 0};
     cuda->is_timed = 0;
     rw_cuda_fade_columns(cuda);
     RW_TRY(sample_features(cuda, tree, &root));
-    if (cuda->sample.d_sampled)
+    if (cuda->nodes.sample.d_sampled)
         RW_TRY(draw_sample(cuda, tree, 0));
     RW_TRY(rw_cuda_keep_columns(cuda));
     RW_TRY(make_integers(cuda, tree));
-    RW_TRY(start_answer(cuda, cuda->quantise.d_begin, sizeof(*cuda->quantise.d_begin), 0));
+    RW_TRY(rw_cuda_ask(&cuda->replies, cuda->quantise.d_begin, sizeof(*cuda->quantise.d_begin), 0));
     for (uint32_t s = 0; s < engine->rules.max_slots; s++)
-        cuda->buffer_of[s] = cuda->child[s][0] = -1;
-    cuda->n_used = cuda->n_summed = 0;
+        cuda->buffer_of[s] = -1;
+    cuda->n_used = 0;
     cuda->n_searched = 0;
-    cuda->pending_leaves.n_leaves = 0;
-    cuda->partition.n_parts = cuda->partition.n_chunks = cuda->n_part_words = 0;
-    if (cuda->workers)
-        cuda->workers->n_uncounted = 0;
-    cuda->moves = -1;
-    cuda->first[0] = 0;
-    cuda->n[0] = cuda->n_docs;
     RW_TRY(rw_cuda_begin_root(cuda, root.n_features));
-    RW_TRY(take_answer(cuda));
-    struct rw_cuda_begin begin = *(const struct rw_cuda_begin *)cuda->answer;
+    RW_TRY(rw_cuda_take(&cuda->replies));
+    struct rw_cuda_begin begin = *(const struct rw_cuda_begin *)cuda->replies.answer;
     RW_TRY(rw_cuda_lambda_check(cuda->lambda, &begin.info));
-    cuda->n[0] = (uint32_t)begin.sum.n;
+    cuda->nodes.n[0] = (uint32_t)begin.sum.n;
     RW_TRY(rw_cuda_workers_begin(cuda, &begin));
     root.sum = begin.sum;
     root.lambda_exponent = begin.info.lambda_exponent;
@@ -219,11 +120,12 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
             rw_quantise_shift((int64_t)begin.info.largest_hessian, engine->rules.bits);
     rw_engine_set_split_rule(engine, &root, &begin.quantised);
     *out = root;
-    if (cuda->sample.d_sampled && takes_moved(cuda, 1)) /* by position, of the sampled documents */
-        RW_CUDA_TRY(cuda,
-                    rw_cuda_gather(cuda->partition.d_list, cuda->n[0], cuda->quantise.d_lambda_q,
-                                   cuda->quantise.d_hess_q, cuda->partition.moved, cuda->d_moved,
-                                   rw_cuda_stream(cuda)));
+    if (cuda->nodes.sample.d_sampled &&
+        takes_moved(cuda, 1)) /* by position, of the sampled documents */
+        RW_CUDA_TRY(cuda, rw_cuda_gather(cuda->nodes.partition.d_list, cuda->nodes.n[0],
+                                         cuda->quantise.d_lambda_q, cuda->quantise.d_hess_q,
+                                         cuda->nodes.partition.moved, cuda->nodes.d_moved,
+                                         rw_cuda_stream(cuda)));
     return RW_OK;
 }
 
@@ -240,178 +142,38 @@ static int cuda_set_lambdas(struct rw_engine *engine, const int64_t *lambda, con
 
 /* ---- partition ---- */
 
-uint64_t rw_cuda_children_at(const struct rw_cuda *cuda, int32_t slot)
-{
-    const uint64_t at = cuda->first[slot];
-    return at < cuda->half ? at + cuda->half : at - cuda->half;
-}
-
-void rw_cuda_take_children(struct rw_cuda *cuda, int32_t slot, int32_t left, int32_t right,
-                           uint32_t n_left)
-{
-    const uint64_t to = rw_cuda_children_at(cuda, slot);
-    cuda->first[left] = to;
-    cuda->first[right] = to + n_left;
-    cuda->n[left] = n_left;
-    cuda->n[right] = cuda->n[slot] - n_left;
-    cuda->child[slot][0] = left;
-    cuda->child[slot][1] = right;
-    cuda->child[left][0] = cuda->child[right][0] = -1;
-}
-
-int rw_cuda_flush(struct rw_cuda *cuda)
-{
-    struct rw_cuda_partition *partition = &cuda->partition;
-    if (partition->n_parts == 0)
-        return RW_OK;
-    partition->d_moved = cuda->moves ? cuda->d_moved : NULL;
-    partition->counted.value += cuda->workers != NULL;
-    if (partition->n_chunks > 0) {
-        partition->launch++;
-        RW_CUDA_TRY(cuda, rw_cuda_partition(partition, cuda->n_part_words ? &cuda->part_sets : NULL,
-                                            rw_cuda_stream(cuda)));
-    } else if (cuda->workers) {
-        *partition->counted.word = partition->counted.value;
-    }
-    partition->n_parts = partition->n_chunks = partition->n_carried = cuda->n_part_words = 0;
-    partition->counted.n_parts = 0;
-    return RW_OK;
-}
-
-int rw_cuda_flush_parts(struct rw_cuda *cuda)
-{
-    return cuda->workers ? rw_cuda_workers_sizes(cuda) : rw_cuda_flush(cuda);
-}
-
-/* Returns the number of words of a split's set; 0 for a split by bin. */
-static uint32_t part_words(const struct rw_cuda *cuda, const struct rw_split *split)
-{
-    const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
-    return split->is_set ? rw_set_words(rw_cuts_n_bins(cuts, (uint32_t)split->column)) : 0;
-}
-
-/* Adds a split's set to the sets that the pending partition's launch carries. Returns the index of
- * its first word; -1 for a split by bin. */
-static int32_t add_part_set(struct rw_cuda *cuda, const struct rw_split *split)
-{
-    const uint32_t first = cuda->n_part_words, n_words = part_words(cuda, split);
-    memcpy(cuda->part_sets.word + first, split->set.word, n_words * sizeof(split->set.word[0]));
-    cuda->n_part_words += n_words;
-    return n_words ? (int32_t)first : -1;
-}
-
 static int cuda_partition(struct rw_engine *engine, const struct rw_split *splits, int n)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    struct rw_cuda_partition *partition = &cuda->partition;
-    RW_TRY(rw_cuda_flush(cuda));
-    if (cuda->workers)
-        RW_TRY(rw_cuda_workers_sizes(cuda));
-    if (cuda->moves < 0)
-        cuda->moves = takes_moved(cuda, 0); /* the first histograms are complete */
+    struct rw_cuda_nodes *nodes = &cuda->nodes;
+    RW_TRY(rw_cuda_nodes_sizes(nodes));
+    if (nodes->moves < 0)
+        nodes->moves = takes_moved(cuda, 0); /* the first histograms are complete */
     for (int i = 0; i < n; i++) {
-        const int32_t slot = splits[i].slot;
         const uint32_t column = (uint32_t)splits[i].column;
-        if (splits[i].n_left > (cuda->workers ? cuda->workers->all_n : cuda->n)[slot])
-            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "more documents go left than there are");
-        if (partition->n_parts == RW_CUDA_MOST_PARTS ||
-            cuda->n_part_words + part_words(cuda, &splits[i]) > RW_CUDA_PART_SET_WORDS)
-            RW_TRY(rw_cuda_flush_parts(cuda));
-        RW_TRY(rw_cuda_use_column(cuda, column, cuda->n[slot]));
-        partition->part[partition->n_parts++] = (struct rw_cuda_part){
-            .from = cuda->first[slot],
-            .to = rw_cuda_children_at(cuda, slot),
-            .n = cuda->n[slot],
-            .n_left = cuda->workers ? RW_CUDA_UNCOUNTED : splits[i].n_left,
-            .first_chunk = partition->n_chunks,
-            .bin = splits[i].bin,
-            .missing_code = rw_cuts_n_bins(cuda->host.set[0].bins->cuts, column),
-            .missing_left = splits[i].missing_left,
-            .whole = slot == 0 && !cuda->is_listed,
-            .set = add_part_set(cuda, &splits[i]),
-            .column = cuda->split_column[column]};
-        partition->n_chunks += rw_cuda_chunks(cuda->n[slot]);
-        if (partition->n_chunks > cuda->most_chunks)
-            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "nodes of more documents than there are");
-        if (cuda->workers)
-            rw_cuda_workers_add_part(cuda, &splits[i]);
-        else
-            rw_cuda_take_children(cuda, slot, splits[i].left, splits[i].right, splits[i].n_left);
+        RW_TRY(rw_cuda_use_column(cuda, column, nodes->n[splits[i].slot]));
+        RW_TRY(rw_cuda_nodes_split(nodes, &splits[i], rw_cuts_n_bins(engine->cuts, column),
+                                   &cuda->split_column[column]));
     }
     return RW_OK;
 }
 
 /* ---- leaves and scores ---- */
 
-/* Adds a leaf's ranges of positions to `piece`: those of the leaf's slot or, if that was
- * partitioned, of the slots below it that were not. Returns the new number of ranges in `piece`;
- * n_pieces is the old one. */
-static uint32_t list_leaf(const struct rw_cuda *cuda, int32_t slot, uint32_t leaf,
-                          struct rw_cuda_leaf *piece, uint32_t n_pieces, uint32_t *n_chunks)
-{
-    int n_stack = 0;
-    cuda->stack[n_stack++] = slot;
-    while (n_stack > 0) {
-        const int32_t at = cuda->stack[--n_stack];
-        if (cuda->child[at][0] >= 0) {
-            cuda->stack[n_stack++] = cuda->child[at][0];
-            cuda->stack[n_stack++] = cuda->child[at][1];
-            continue;
-        }
-        piece[n_pieces++] = (struct rw_cuda_leaf){
-            .from = cuda->first[at], .n = cuda->n[at], .first_chunk = *n_chunks, .leaf = leaf};
-        *n_chunks += rw_cuda_chunks(cuda->n[at]);
-    }
-    return n_pieces;
-}
-
 static int cuda_start_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n_leaves)
 {
-    struct rw_cuda *cuda = rw_cuda_of(engine);
-    struct rw_cuda_piece piece;
-    uint32_t n = 0, n_chunks = 0;
-    if (n_leaves == 0)
-        return RW_OK;
-    RW_TRY(rw_cuda_flush(cuda));
-    if (cuda->workers)
-        RW_TRY(rw_cuda_workers_sizes(cuda));
-    if (cuda->child[0][0] < 0 && !cuda->is_listed) /* a tree of one leaf */
-        RW_TRY(list_root(cuda));
-    RW_TRY(rw_cuda_room(cuda, engine->rules.max_slots * sizeof(struct rw_cuda_leaf), &piece));
-    for (int i = 0; i < n_leaves; i++)
-        n = list_leaf(cuda, leaf_slot[i], (uint32_t)i, piece.host, n, &n_chunks);
-    RW_TRY(rw_cuda_send(cuda, &piece, n * sizeof(struct rw_cuda_leaf)));
-    cuda->leaf_sums.d_leaf = piece.d;
-    cuda->leaf_sums.n_leaves = n;
-    cuda->leaf_sums.n_chunks = n_chunks;
-    cuda->n_summed = 0;
-    RW_CUDA_TRY(cuda, rw_cuda_leaf_sums(&cuda->leaf_sums, rw_cuda_stream(cuda)));
-    RW_TRY(start_answer(cuda, cuda->leaf_sums.d_sum,
-                        (size_t)n_leaves * sizeof(*cuda->leaf_sums.d_sum), 1));
-    memcpy(cuda->summed, leaf_slot, (size_t)n_leaves * sizeof(*leaf_slot));
-    cuda->n_summed = n_leaves;
-    cuda->pending_leaves.leaf = piece.host;
-    cuda->pending_leaves.n = n;
-    cuda->pending_leaves.n_leaves = n_leaves;
-    return RW_OK;
+    return rw_cuda_nodes_start_sums(&rw_cuda_of(engine)->nodes, leaf_slot, n_leaves);
 }
 
 static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n_leaves,
                           struct rw_sum *sums)
 {
-    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_cuda_nodes *nodes = &rw_cuda_of(engine)->nodes;
     if (n_leaves == 0)
         return RW_OK;
-    if (cuda->pending_leaves.n_leaves == 0)
-        RW_TRY(cuda_start_leaf_sums(engine, leaf_slot, n_leaves));
-    if (cuda->pending_leaves.n_leaves != n_leaves)
-        return rw_fail(engine->ctx, RW_ERR_INTERNAL, "sums of the wrong leaves");
-    cuda->pending_leaves.n_leaves = 0;
-    RW_TRY(take_answer(cuda));
-    memcpy(sums, cuda->answer, (size_t)n_leaves * sizeof(*sums));
-    for (uint32_t i = 0; i < cuda->pending_leaves.n; i++) /* the stage has not been reused yet */
-        sums[cuda->pending_leaves.leaf[i].leaf].n += cuda->pending_leaves.leaf[i].n;
-    return RW_OK;
+    if (nodes->n_pending == 0)
+        RW_TRY(rw_cuda_nodes_start_sums(nodes, leaf_slot, n_leaves));
+    return rw_cuda_nodes_take_sums(nodes, n_leaves, sums);
 }
 
 /* Returns the number of words of a node's set; 0 without a set. */
@@ -450,7 +212,7 @@ static int send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, int has_c
         set_bytes += set_words(&cuda->coded[k]) * sizeof(uint32_t);
     const size_t at_sets = column_bytes + node_bytes, at_leaves = at_sets + set_bytes;
     struct rw_cuda_piece piece;
-    RW_TRY(rw_cuda_room(cuda, at_leaves + leaf_bytes, &piece));
+    RW_TRY(rw_cuda_room(&cuda->replies, at_leaves + leaf_bytes, &piece));
     char *to = piece.host;
     const char *from = piece.d;
     if (set_bytes)
@@ -465,7 +227,7 @@ static int send_tree(struct rw_cuda *cuda, const struct rw_tree *tree, int has_c
     walk->d_leaf = (const void *)(from + at_leaves);
     walk->n_leaves = (uint32_t)n;
     walk->by_set = set_bytes > 0;
-    return rw_cuda_send(cuda, &piece, at_leaves + leaf_bytes);
+    return rw_cuda_send(&cuda->replies, &piece, at_leaves + leaf_bytes);
 }
 
 /* Lays out the columns of the features that a tree splits, one after another in d_walk. Returns the
@@ -539,18 +301,20 @@ static int cuda_add_tree(struct rw_engine *engine, int set, const struct rw_tree
                          const int32_t *leaf_slot)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    void *d_value;
-    RW_TRY(rw_cuda_flush(cuda));
-    if (set > 0 || !leaf_slot || tree->n_leaves != cuda->n_summed ||
-        tree->n_leaves > RW_MAX_LEAVES ||
-        memcmp(leaf_slot, cuda->summed, (size_t)tree->n_leaves * sizeof(*leaf_slot)) != 0)
+    struct rw_cuda_piece piece;
+    RW_TRY(rw_cuda_nodes_launch(&cuda->nodes));
+    if (set > 0 || !rw_cuda_nodes_have_sums(&cuda->nodes, leaf_slot, tree->n_leaves))
         return add_walk(cuda, set, tree, NULL);
     /* The leaf of each sampled document is known. */
-    RW_TRY(rw_cuda_send_two(cuda, tree->leaf, (size_t)tree->n_leaves * sizeof(*tree->leaf), "", 0,
-                            &d_value));
-    RW_CUDA_TRY(cuda, rw_cuda_add_values(cuda->leaf_sums.d_leaf_of, d_value, cuda->sample.d_sampled,
-                                         cuda->n_docs, cuda->set[0].d_score, rw_cuda_stream(cuda)));
-    return cuda->sample.d_sampled ? add_walk(cuda, 0, tree, cuda->sample.d_sampled) : RW_OK;
+    const size_t bytes = (size_t)tree->n_leaves * sizeof(*tree->leaf);
+    RW_TRY(rw_cuda_room(&cuda->replies, bytes, &piece));
+    memcpy(piece.host, tree->leaf, bytes);
+    RW_TRY(rw_cuda_send(&cuda->replies, &piece, bytes));
+    RW_CUDA_TRY(cuda, rw_cuda_add_values(cuda->nodes.leaf_sums.d_leaf_of, piece.d,
+                                         cuda->nodes.sample.d_sampled, cuda->n_docs,
+                                         cuda->set[0].d_score, rw_cuda_stream(cuda)));
+    return cuda->nodes.sample.d_sampled ? add_walk(cuda, 0, tree, cuda->nodes.sample.d_sampled)
+                                        : RW_OK;
 }
 
 static int cuda_read_scores(struct rw_engine *engine, int set, double *scores)
@@ -563,7 +327,7 @@ static int cuda_read_scores(struct rw_engine *engine, int set, double *scores)
 static int cuda_set_scores(struct rw_engine *engine, int set, const double *scores)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    RW_TRY(rw_cuda_flush(cuda));
+    RW_TRY(rw_cuda_nodes_launch(&cuda->nodes));
     return rw_transfer_write(cuda->device, cuda->set[set].d_score, scores,
                              engine->n_docs[set] * sizeof(*scores));
 }
@@ -608,8 +372,8 @@ static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t
         hessian[i] = pair[i].hessian;
     }
     memset(sampled, 1, n);
-    if (cuda->sample.d_sampled)
-        RW_TRY(rw_transfer_read(cuda->device, sampled, cuda->sample.d_sampled, n));
+    if (cuda->nodes.sample.d_sampled)
+        RW_TRY(rw_transfer_read(cuda->device, sampled, cuda->nodes.sample.d_sampled, n));
     if (cuda->quantise.d_hess_q)
         RW_TRY(rw_transfer_read(cuda->device, hess_q, cuda->quantise.d_hess_q, 4 * n));
     return rw_transfer_read(cuda->device, lambda_q, cuda->quantise.d_lambda_q, 4 * n);
@@ -619,7 +383,9 @@ static int cuda_read_integers(struct rw_engine *engine, int64_t *lambda, int64_t
 
 static int cuda_alloc(struct rw_engine *engine, void **out, size_t bytes)
 {
-    return rw_device_alloc_in(engine->ctx, &rw_cuda_of(engine)->host.memory.arena, out, bytes);
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_arena *shared = cuda->memory.shared;
+    return rw_device_alloc_in(engine->ctx, shared ? shared : &cuda->host.memory.arena, out, bytes);
 }
 
 static int cuda_use_thread(struct rw_engine *engine)
@@ -693,6 +459,8 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int device, struct rw_engine **out)
         rw_mem_free(cuda);
         return status;
     }
+    cuda->memory.host = &cuda->host;
+    cuda->memory.device = cuda->device;
     cuda->host.base.batch = cuda->device->tuning->growth_batch;
     *out = &cuda->host.base;
     return RW_OK;

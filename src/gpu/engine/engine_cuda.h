@@ -13,10 +13,9 @@
  * more. */
 #pragma once
 
-#include "gpu/device/cu_check.h"
 #include "comm/comm.h"
-#include "gpu/engine/cu_engine.h"
-#include "gpu/device/device.h"
+#include "gpu/engine/cuda_memory.h"
+#include "gpu/engine/cuda_nodes.h"
 #include "gpu/hist/hist.h"
 #include "gpu/metric/metric_cuda.h"
 
@@ -90,13 +89,6 @@ struct rw_cuda_whole {
     uint32_t parent;
 };
 
-/* Page-locked memory (`host`), and memory of the same size on the device (`d`), for data to be
- * sent. No part of it is reused until the engine has waited for the device. */
-struct rw_cuda_stage {
-    char *host, *d;
-    size_t bytes, used;
-};
-
 /* The codes of a training set, shared by engines (engine_cuda_codes.c). */
 struct rw_cuda_codes {
     struct rw_device_cache entry;
@@ -120,20 +112,16 @@ struct rw_cuda_workers {
     struct rw_cuda_gather gather;     /* with peers; n_nodes, to and parent: of the current call */
     int is_unread;       /* with peers: 1: a peer may still be reading the sums of the last call */
     uint32_t most_nodes; /* most nodes of a histogram call */
-    uint32_t *all_n;     /* [max_slots] documents of each node, over all workers */
     void *staged;        /* page-locked, for messages through the hosts; NULL: not needed */
-    /* The parts of the last partition, while the host does not know how many of this worker's
-     * documents their children have. `smaller` is the left child. */
-    uint32_t n_uncounted; /* 0: all sizes are known */
-    struct rw_sibling uncounted[RW_CUDA_MOST_PARTS];
 };
 
 struct rw_cuda {
     struct rw_host host; /* the part that all engines share; it has the cuts, and counts the bytes
                           * of device memory; it has no codes */
-    /* Host memory of the fields below, unless stated otherwise. */
-    struct rw_arena arena;
     struct rw_device *device;
+    struct rw_cuda_memory memory;
+    struct rw_cuda_replies replies;
+    struct rw_cuda_nodes nodes;
     struct rw_cuda_lambda *lambda;
     struct rw_cuda_set set[RW_MAX_SETS];
     struct rw_cuda_group group[RW_CUDA_GROUPS]; /* [n_groups] */
@@ -141,13 +129,6 @@ struct rw_cuda {
     struct rw_comm *comm; /* connects the workers' GPUs by NCCL; NULL: not connected; owned */
     struct rw_cuda_peers *peers;     /* NULL: some GPU cannot read another's memory */
     struct rw_cuda_workers *workers; /* NULL: one worker */
-    /* Bytes of the device that were free before the training set was loaded, or fewer if the user
-     * allows fewer. */
-    uint64_t free_bytes;
-    int is_limited; /* 1: the user limits device memory */
-    /* bytes by which the choice of methods in the first tree will change the memory in use; 0 in
-     * dry runs and afterwards */
-    int64_t to_settle;
     struct rw_cuda_place place;
     /* ---- reads from host memory ---- */
     /* The `far` of histogram calls, if place.is_far; owned. */
@@ -158,53 +139,27 @@ struct rw_cuda {
     char *d_walk;              /* [walk_bytes] chunks of columns sent for a walk */
     size_t walk_bytes;         /* 0: no set needs d_walk */
     struct rw_cuda_column *walk_column; /* [n_features] scratch */
-    /* The largest number of bytes of device memory so far, including memory that is freed later. */
-    uint64_t most_bytes;
-    struct rw_cuda_stage stage;
-    void *answer;          /* page-locked, [answer_bytes]: data read back */
-    size_t answer_bytes;   /* room */
-    uint32_t *answer_word; /* follows `answer`: the number of the last answer that arrived */
-    uint32_t n_answers;    /* answers requested so far */
-    size_t answer_size;    /* bytes of the last answer */
     /* ---- the training set ---- */
     /* Its codes. NULL: not known yet, or host-resident. */
     struct rw_cuda_codes *codes;
     int has_made_codes;               /* 1: this engine has made `codes`, and counts their memory */
-    uint64_t shared_bytes;            /* part of free_bytes, which bags share (share_bytes) */
     struct rw_arena codes_arena;      /* of counts, and of the groups' columns, until they are part
                                        * of `codes` */
     uint64_t *counts[RW_CUDA_GROUPS]; /* [group's n_features][n_bins] documents with each code */
     uint32_t n_docs, n_queries;
-    struct rw_cuda_sample sample; /* d_sampled NULL: all documents */
-    uint8_t *d_feature_sampled;   /* [n_features] 1: sampled for the tree; group by group */
-    int knows_features;           /* 1: d_feature_sampled is the same for all trees */
+    uint8_t *d_feature_sampled; /* [n_features] 1: sampled for the tree; group by group */
+    int knows_features;         /* 1: d_feature_sampled is the same for all trees */
     /* ---- the tree ---- */
     struct rw_cuda_quantise quantise;
-    /* The words of rw_moved_word by position, [2][half]. NULL if codes are in host memory, or a
-     * group has no candidate that reads them. moves: 1 if they move with the documents, since all
-     * chosen methods read them; else 0. It is -1 before a tree's first partition. */
-    void *d_moved;
-    int moves;
-    int is_listed; /* 0: the root's positions are document numbers, and the list of its documents is
-                      not written */
-    uint64_t half; /* positions per half */
-    uint32_t *n;   /* [max_slots] this worker's documents of each node */
-    uint64_t *first;     /* [max_slots] each node's first position */
-    int32_t *buffer_of;  /* [max_slots] buffer of each node's histogram; -1: not built, or no longer
-                            useful */
-    int32_t (*child)[2]; /* [max_slots] slots of the children; -1: not partitioned */
-    int32_t *stack;      /* [max_slots] scratch */
+    int32_t *buffer_of; /* [max_slots] buffer of each node's histogram; -1: not built, or no longer
+                           useful */
+    int32_t *slot_of;   /* [max_slots] scratch: the slot of each buffer */
     int32_t n_buffers, n_used; /* buffers of each pool; those before n_used may be in use */
     /* ---- scratch ---- */
     struct rw_hist_node *node; /* [most_nodes] the nodes of one histogram call */
     uint64_t most_docs;        /* of that call; see struct rw_hist_call */
     uint32_t *parent;          /* [most_nodes] their parents' buffers */
     uint32_t most_nodes;
-    uint64_t most_chunks;               /* most chunks of a partition's launch */
-    struct rw_cuda_part_sets part_sets; /* of the pending partition */
-    uint32_t n_part_words;              /* words of part_sets in use */
-    /* A partition that is not launched yet. The nodes of the next histograms are sent with it. */
-    struct rw_cuda_partition partition;
     struct rw_cuda_whole *d_whole;       /* [1] */
     int root_begun;                      /* 1: rw_cuda_begin_root has begun the root's histogram */
     struct rw_cuda_column *split_column; /* [n_features] columns from which partitions read codes */
@@ -213,35 +168,19 @@ struct rw_cuda {
     struct rw_cuda_kept kept;
     int is_settled; /* 1: methods are chosen, and memory needed only for the choice is freed */
     struct rw_cuda_search search; /* launch: the number of the last one */
-    /* [2] page-locked; replies of launch l are in [l % 2]. So a worker can read a peer's replies
-     * while that peer's next search runs. */
-    struct rw_cuda_reply *reply;
-    struct rw_code_set *reply_set; /* [2][RW_CUDA_MOST_SEARCHED]; NULL: no categorical features */
-    uint32_t most_searched;        /* most nodes of a search */
-    struct rw_cuda_level level;    /* for symmetric trees; d_n_left follows d_best */
+    uint32_t most_searched;       /* most nodes of a search */
+    struct rw_cuda_level level;   /* for symmetric trees; d_n_left follows d_best */
     struct { /* scratch of rw_cuda_best_level: the cells of a categorical feature, [n][stride] */
         struct rw_cell *d_cell, *cell; /* on the device and on the host */
         uint32_t stride;               /* cells per node; 0: no categorical features */
     } level_sets;
-    uint32_t n_trees;     /* number of trees begun */
-    uint32_t n_searched;  /* nodes of the search in progress; 0: no search */
-    uint32_t *d_n_listed; /* number of sampled documents */
-    /* d_sum: [max_slots] 0, except between a request and its answer. */
-    struct rw_cuda_leaf_sums leaf_sums;
-    struct {
-        const struct rw_cuda_leaf *leaf; /* [n] in the stage */
-        uint32_t n;
-        int n_leaves; /* 0: no request in progress */
-    } pending_leaves;
-    int32_t *summed;  /* [max_slots] slots of the leaves that d_leaf_of refers to, by leaf number */
-    int32_t n_summed; /* 0: d_leaf_of is not valid */
+    uint32_t n_trees;    /* number of trees begun */
+    uint32_t n_searched; /* nodes of the search in progress; 0: no search */
     void *d_hist_scratch;
     /* Bytes of d_hist_scratch. Until methods are chosen, it is enough for each candidate. */
     size_t hist_scratch_bytes;
-    size_t least_scratch_bytes; /* scratch that the preferred or forced method needs */
-    int clean_scratch;          /* 1: d_hist_scratch is all 0 between histograms */
-    void *d_list_scratch;
-    size_t list_scratch_bytes;
+    size_t least_scratch_bytes;  /* scratch that the preferred or forced method needs */
+    int clean_scratch;           /* 1: d_hist_scratch is all 0 between histograms */
     struct rw_coded_node *coded; /* [max_slots] */
 };
 
@@ -255,21 +194,6 @@ static inline struct rw_cuda *rw_cuda_of(struct rw_engine *engine)
 static inline void *rw_cuda_stream(const struct rw_cuda *cuda)
 {
     return cuda->device->stream;
-}
-
-/* Returns 1 in a dry run, which makes a plan. It counts every allocation, but allocates, launches
- * and sends nothing. Pointers to device memory are then meaningless. */
-static inline int rw_cuda_is_dry(const struct rw_cuda *cuda)
-{
-    return cuda->host.memory.plan != NULL;
-}
-
-/* Returns the device memory that is left. Between loading and the first tree, it assumes that
- * methods have been chosen. */
-static inline uint64_t rw_cuda_left_bytes(const struct rw_cuda *cuda)
-{
-    const uint64_t bytes = cuda->host.base.info.bytes + (uint64_t)cuda->to_settle;
-    return cuda->free_bytes > bytes ? cuda->free_bytes - bytes : 0;
 }
 
 /* Returns the bytes per node of the features that are allowed there and their noise, as in `allow`
@@ -302,43 +226,6 @@ static inline uint64_t rw_cuda_columns_bytes(const struct rw_hist_matrix *matrix
 {
     return matrix->column_words * matrix->n_features * sizeof(*matrix->d_column);
 }
-
-/* A part of the stage: `host` is its address in page-locked memory, and `d` is that on the
- * device. */
-struct rw_cuda_piece {
-    void *host, *d;
-};
-/* Reserves a piece for data to be sent. The caller fills out->host and calls rw_cuda_send; work
- * that is enqueued after that reads the data at out->d. If there is no room, waits for the device,
- * and earlier pieces become invalid. */
-int rw_cuda_room(struct rw_cuda *cuda, size_t bytes, struct rw_cuda_piece *out);
-/* Sends a piece to the device. */
-int rw_cuda_send(struct rw_cuda *cuda, const struct rw_cuda_piece *piece, size_t bytes);
-/* Reserves memory for two pieces of data, one directly after the other, and sends them. *d: address
- * of the first on the device. */
-int rw_cuda_send_two(struct rw_cuda *cuda, const void *first, size_t first_bytes,
-                     const void *second, size_t second_bytes, void **d);
-/* Waits for the first n replies of the search launched last, and so for all work before it. */
-int rw_cuda_await(struct rw_cuda *cuda, uint32_t n);
-/* Launches the pending partition, if there is one. */
-int rw_cuda_flush(struct rw_cuda *cuda);
-/* Launches the pending partition while splits are still being added to it. With many workers, it
- * also waits for the sizes of its children. */
-int rw_cuda_flush_parts(struct rw_cuda *cuda);
-/* Returns the first position of a node's children: the node's own in the other half. */
-uint64_t rw_cuda_children_at(const struct rw_cuda *cuda, int32_t slot);
-/* Sets the children's ranges, given that n_left of this worker's documents of the node go left. */
-void rw_cuda_take_children(struct rw_cuda *cuda, int32_t slot, int32_t left, int32_t right,
-                           uint32_t n_left);
-/* Copies `bytes` bytes, in whole words of 32 bits, from d on the device to cuda->answer, and waits
- * for them. */
-int rw_cuda_answer(struct rw_cuda *cuda, void *d, size_t bytes);
-
-/* Allocates device memory for a table of n elements of `size` bytes, and sends it from `from`. d:
- * address of a pointer, which is set to the table. */
-int rw_cuda_send_table(struct rw_cuda *cuda, void *d, const void *from, size_t n, size_t size);
-#define RW_CUDA_TABLE(cuda, d, from, n) \
-    rw_cuda_send_table((cuda), &(d), (from), (n), sizeof(*(from)))
 
 /* Returns 1 if the sums of every possible node fit 32 bits. */
 static inline int rw_cuda_has_narrow_cells(const struct rw_cuda *cuda)
@@ -429,8 +316,6 @@ int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features);
  * become the siblings'. d_ready: [n] the nodes on the device; NULL: the function sends them. */
 int rw_cuda_build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents,
                   int32_t buffer, const struct rw_hist_node *d_ready);
-/* Returns the result of a search for node i. */
-struct rw_cuda_found rw_cuda_found_of(const struct rw_cuda_reply *reply, uint32_t i);
 int rw_cuda_release(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
@@ -471,13 +356,8 @@ int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_cuda_begin *begin);
 /* Replaces each of n numbers on the device, at most 4, by the largest of all workers' numbers.
  * user: the struct rw_cuda. Only with many workers. */
 int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n);
-/* Notes a split whose part was added to the pending partition. Only with many workers, like the
- * functions below. */
-void rw_cuda_workers_add_part(struct rw_cuda *cuda, const struct rw_split *split);
-/* Launches the pending partition, and waits until the sizes of all nodes are known. */
-int rw_cuda_workers_sizes(struct rw_cuda *cuda);
 /* Returns 1 if rw_cuda_workers_histograms can build these nodes from estimates of their sizes. If
- * not, call rw_cuda_workers_sizes first. They are children of the pending partition. */
+ * not, call rw_cuda_nodes_sizes first. */
 int rw_cuda_workers_estimates(const struct rw_cuda *cuda, const struct rw_sibling *siblings,
                               uint32_t n);
 /* Builds the histograms of siblings. Their nodes and parents are in cuda->node and cuda->parent. */

@@ -85,7 +85,7 @@ int rw_cuda_codes_share(struct rw_cuda *cuda)
     if (cuda->codes || cuda->place.is_far)
         return RW_OK;
     for (int g = 0; g < cuda->n_groups; g++)
-        RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, copy[g], 1));
+        RW_TRY(RW_ARENA_NEW(ctx, &cuda->memory.arena, copy[g], 1));
     if (rules->cut.ignore) {
         RW_TRY(RW_ARENA_NEW(ctx, &cuda->codes_arena, ignore, RW_FEATURE_IDS));
         memcpy(ignore, rules->cut.ignore, RW_FEATURE_IDS);

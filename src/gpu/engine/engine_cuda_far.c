@@ -66,32 +66,7 @@ int rw_cuda_is_set_far(const struct rw_cuda *cuda, uint32_t n_docs)
     const uint64_t returned_bytes = cuda->hist_scratch_bytes - cuda->least_scratch_bytes;
     const uint64_t reserved =
         rw_cuda_others_bytes(cuda, cuda->n_docs, cuda->host.base.info.n_features);
-    return n_docs * doc_bytes + reserved + returned_bytes > rw_cuda_left_bytes(cuda);
-}
-
-/* Allocates page-locked memory. A dry run only counts it. */
-static int new_far(struct rw_cuda *cuda, void *out, uint64_t bytes)
-{
-    struct rw_ctx *ctx = cuda->host.base.ctx;
-    void *p = cuda; /* for a dry run; must not be followed */
-    if (rw_cuda_is_dry(cuda)) {
-        cuda->host.memory.plan->far_bytes += bytes;
-    } else {
-        char lack[RW_LIMIT_TEXT];
-        if (rw_memory_lacks(bytes, lack))
-            return rw_fail(ctx, RW_ERR_MEMORY,
-                           "out of memory: codes that do not fit cuda:%d need host memory of %s",
-                           cuda->device->number, lack);
-        const int status = rw_transfer_pinned_alloc(ctx, &p, bytes);
-        if (status == RW_ERR_MEMORY)
-            return rw_fail(ctx, RW_ERR_MEMORY,
-                           "out of memory: codes that do not fit cuda:%d need %.1f MB of "
-                           "page-locked host memory, which the system refuses",
-                           cuda->device->number, (double)bytes / 1e6);
-        RW_TRY(status);
-    }
-    memcpy(out, &p, sizeof(p));
-    return RW_OK;
+    return n_docs * doc_bytes + reserved + returned_bytes > rw_cuda_left_bytes(&cuda->memory);
 }
 
 /* ---- columns ---- */
@@ -167,18 +142,18 @@ static int make_far_columns(struct rw_cuda *cuda, int set, const struct rw_cuda_
     const uint32_t n_features = cuda->host.base.info.n_features;
     struct rw_cuda_far *far = &cuda->set[set].far;
     uint64_t bytes = 0;
-    RW_TRY(RW_ARENA_NEW(cuda->host.base.ctx, &cuda->arena, far->at, n_features));
+    RW_TRY(RW_ARENA_NEW(cuda->host.base.ctx, &cuda->memory.arena, far->at, n_features));
     for (uint32_t f = 0; f < n_features; f++)
         bytes += rw_hist_round_up((uint64_t)n_docs * code_bytes(cuda, f));
-    RW_TRY(new_far(cuda, &far->column, bytes));
+    RW_TRY(rw_cuda_pinned_codes(&cuda->memory, &far->column, bytes));
     char *at = far->column;
-    for (uint32_t f = 0; f < n_features && !rw_cuda_is_dry(cuda); f++) {
+    for (uint32_t f = 0; f < n_features && !rw_cuda_is_dry(&cuda->memory); f++) {
         const uint32_t width = code_bytes(cuda, f);
         far->at[f] =
             (struct rw_cuda_column){.d_word = at, .bytes = width, .lanes = 1, .bits = 8 * width};
         at += rw_hist_round_up((uint64_t)n_docs * width);
     }
-    return rw_cuda_is_dry(cuda) ? RW_OK : fill_columns(cuda, source, far);
+    return rw_cuda_is_dry(&cuda->memory) ? RW_OK : fill_columns(cuda, source, far);
 }
 
 /* ---- rows ---- */
@@ -271,8 +246,9 @@ static int make_tile(struct rw_cuda *cuda, int g, uint32_t t, const struct rw_cu
                           .wide = matrix->bits == 16};
     const uint64_t here_bytes = ((uint64_t)tile->n_here * job.doc_bytes + 127) / 128 * 128;
     if (n_far > 0)
-        RW_TRY(new_far(cuda, &tile->far_word, (uint64_t)n_far * job.doc_bytes));
-    if (rw_cuda_is_dry(cuda)) {
+        RW_TRY(
+            rw_cuda_pinned_codes(&cuda->memory, &tile->far_word, (uint64_t)n_far * job.doc_bytes));
+    if (rw_cuda_is_dry(&cuda->memory)) {
         tile->d_word = cuda;
         return RW_OK;
     }
@@ -288,7 +264,7 @@ static int make_tiles(struct rw_cuda *cuda)
     RW_FREED struct rw_cuda_column *column = NULL;
     RW_SCOPED(rw_transfer_pinned_free) void *stage = NULL;
     RW_TRY(RW_NEW(ctx, column, cuda->host.base.info.n_features));
-    if (!rw_cuda_is_dry(cuda))
+    if (!rw_cuda_is_dry(&cuda->memory))
         RW_TRY(rw_transfer_pinned_alloc(ctx, &stage, RW_TUNE_FAR_STAGE_BYTES));
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_group *group = &cuda->group[g];
@@ -320,7 +296,7 @@ static int make_walk(struct rw_cuda *cuda)
     cuda->walk_bytes = bytes;
     cuda->host.memory.part = "scratch";
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_walk, bytes));
-    return RW_ARENA_NEW(cuda->host.base.ctx, &cuda->arena, cuda->walk_column,
+    return RW_ARENA_NEW(cuda->host.base.ctx, &cuda->memory.arena, cuda->walk_column,
                         cuda->host.base.info.n_features);
 }
 
@@ -335,7 +311,7 @@ static int make_pieces(struct rw_cuda *cuda)
     cuda->host.memory.part = "scratch";
     RW_TRY(
         RW_HOST_NEW_RAW(&cuda->host, d_memory, rw_hist_far_bytes(bytes, cuda->n_docs, log_window)));
-    if (rw_cuda_is_dry(cuda))
+    if (rw_cuda_is_dry(&cuda->memory))
         return RW_OK;
     return rw_hist_far_open(cuda->host.base.ctx, d_memory, bytes, cuda->n_docs, log_window,
                             &cuda->reads.hist_bytes, &cuda->hist_far);
@@ -350,8 +326,8 @@ int rw_cuda_far_make(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     RW_TRY(plan_tiles(cuda));
     RW_TRY(make_tiles(cuda));
     RW_TRY(make_pieces(cuda));
-    for (int i = 0; i < 2 && !rw_cuda_is_dry(cuda); i++)
-        RW_TRY(rw_device_event(cuda->host.base.ctx, &cuda->arena, 1, &cuda->event[i]));
+    for (int i = 0; i < 2 && !rw_cuda_is_dry(&cuda->memory); i++)
+        RW_TRY(rw_device_event(cuda->host.base.ctx, &cuda->memory.arena, 1, &cuda->event[i]));
     return RW_OK;
 }
 
@@ -376,7 +352,7 @@ int rw_cuda_far_clock(struct rw_cuda *cuda, int is_end)
     if (!cuda->place.is_far)
         return RW_OK;
     if (!is_end) {
-        RW_TRY(rw_cuda_flush(cuda)); /* a partition is not part of a histogram */
+        RW_TRY(rw_cuda_nodes_launch(&cuda->nodes)); /* a partition is not part of a histogram */
         RW_TRY(add_time(cuda));
     }
     RW_CU(cuda->host.base.ctx, cudaEventRecord(cuda->event[is_end], rw_cuda_stream(cuda)));
@@ -413,7 +389,7 @@ static uint64_t return_bytes(struct rw_cuda *cuda, int g)
     struct rw_hist_matrix *matrix = cuda->set[0].matrix[g];
     if (!matrix->d_column)
         return 0;
-    if (!rw_cuda_is_dry(cuda))
+    if (!rw_cuda_is_dry(&cuda->memory))
         rw_cuda_codes_drop_columns(cuda->codes, g);
     matrix->d_column = NULL;
     for (uint32_t f = 0; f < matrix->n_features; f++) {
@@ -440,11 +416,11 @@ static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
     if (kept->n == 0)
         return RW_OK;
     RW_TRY(rw_host_new(&cuda->host, &kept->d, kept->n, kept->column_bytes, 1));
-    if (rw_cuda_is_dry(cuda))
+    if (rw_cuda_is_dry(&cuda->memory))
         return RW_OK;
-    RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, kept->of, kept->n));
-    RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, kept->use, n_features));
-    RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, kept->drawn, n_features));
+    RW_TRY(RW_ARENA_NEW(ctx, &cuda->memory.arena, kept->of, kept->n));
+    RW_TRY(RW_ARENA_NEW(ctx, &cuda->memory.arena, kept->use, n_features));
+    RW_TRY(RW_ARENA_NEW(ctx, &cuda->memory.arena, kept->drawn, n_features));
     memset(kept->drawn, 1, n_features);
     for (uint32_t i = 0; i < kept->n; i++)
         kept->of[i] = EMPTY;
@@ -454,12 +430,12 @@ static int make_kept(struct rw_cuda *cuda, uint64_t bytes)
 int rw_cuda_settle_columns(struct rw_cuda *cuda)
 {
     uint64_t bytes = 0, returned_bytes = 0;
-    if (!rw_cuda_is_dry(cuda))
+    if (!rw_cuda_is_dry(&cuda->memory))
         RW_TRY(rw_transfer_wait(cuda->device));
     else /* all memory except that of other sets is counted now */
         cuda->place.keeps_columns =
-            !cuda->is_limited &&
-            rw_cuda_left_bytes(cuda) >=
+            !cuda->memory.is_limited &&
+            rw_cuda_left_bytes(&cuda->memory) >=
                 rw_cuda_others_bytes(cuda, cuda->n_docs, cuda->host.base.info.n_features) +
                     AMPLE_BYTES;
     for (int g = 0; g < cuda->n_groups; g++) {
@@ -564,8 +540,8 @@ static int is_awaited(const struct rw_cuda *cuda, uint32_t at)
 {
     const struct rw_cuda_kept *kept = &cuda->kept;
     const void *const d = (const char *)kept->d + at * kept->column_bytes;
-    for (uint32_t i = 0; i < cuda->partition.n_parts; i++) {
-        if (cuda->partition.part[i].column.d_word == d)
+    for (uint32_t i = 0; i < cuda->nodes.partition.n_parts; i++) {
+        if (cuda->nodes.partition.part[i].column.d_word == d)
             return 1;
     }
     return 0;
@@ -595,8 +571,8 @@ int rw_cuda_use_column(struct rw_cuda *cuda, uint32_t feature, uint32_t n)
         return RW_OK;
     }
     if (is_far)
-        RW_TRY(rw_cuda_flush_parts(
-            cuda)); /* the pending partition may read the column that is replaced */
+        RW_TRY(rw_cuda_nodes_sizes(
+            &cuda->nodes)); /* the pending partition may read the column that is replaced */
     else if (!is_worth || is_awaited(cuda, at))
         return RW_OK;
     RW_TRY(keep_at(cuda, at, (int32_t)feature, &copies));

@@ -12,7 +12,7 @@ static struct rw_hist_call hist_call(const struct rw_cuda *cuda, int g,
                                      const uint32_t *d_list)
 {
     const struct rw_cuda_group *group = &cuda->group[g];
-    const int newton = cuda->host.base.rules.newton, by_position = d_list && cuda->moves == 1;
+    const int newton = cuda->host.base.rules.newton, by_position = d_list && cuda->nodes.moves == 1;
     const uint8_t *const d_sampled =
         cuda->workers || cuda->knows_features ? NULL : group->cells.d_sampled;
     return (struct rw_hist_call){.matrix = cuda->set[0].matrix[g],
@@ -24,7 +24,7 @@ static struct rw_hist_call hist_call(const struct rw_cuda *cuda, int g,
                                  .d_lambda = cuda->quantise.d_lambda_q,
                                  .d_hess = cuda->quantise.d_hess_q,
                                  .by_position = by_position,
-                                 .d_moved = cuda->d_moved,
+                                 .d_moved = cuda->nodes.d_moved,
                                  .largest = rw_quantise_limit(cuda->host.base.rules.bits),
                                  .zero_skip = group->chosen && group->choice.zero_skip,
                                  .d_frequent = group->d_frequent,
@@ -56,12 +56,12 @@ static size_t scratch_bytes(const struct rw_cuda *cuda, int g, const struct rw_h
     struct rw_hist_call trial = *call;
     size_t most = 0;
     trial.node = trial.d_node = node;
-    trial.d_list = cuda->partition.d_list;
+    trial.d_list = cuda->nodes.partition.d_list;
     trial.n_nodes = 1;
     for (int skip = 0; skip <= (method->zero_skip != 0); skip++) {
         trial.zero_skip = skip;
         for (uint64_t n = cuda->n_docs; n > 0; n /= 2) {
-            node[0] = (struct rw_hist_node){cuda->half + cuda->n_docs - n, n};
+            node[0] = (struct rw_hist_node){cuda->nodes.half + cuda->n_docs - n, n};
             const size_t bytes = method->scratch_bytes(&trial);
             most = bytes > most ? bytes : most;
         }
@@ -115,11 +115,11 @@ static void plan_nodes(struct rw_cuda *cuda, uint32_t n, uint64_t longest, size_
 {
     struct rw_hist_node node[RW_TUNE_ENGINE_NODES];
     for (uint32_t i = 0; i < n; i++)
-        node[i] = (struct rw_hist_node){cuda->half, cuda->n_docs / 2 / RW_TUNE_ENGINE_NODES};
-    node[0] = (struct rw_hist_node){cuda->half + cuda->n_docs - longest, longest};
+        node[i] = (struct rw_hist_node){cuda->nodes.half, cuda->n_docs / 2 / RW_TUNE_ENGINE_NODES};
+    node[0] = (struct rw_hist_node){cuda->nodes.half + cuda->n_docs - longest, longest};
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_group *group = &cuda->group[g];
-        struct rw_hist_call call = hist_call(cuda, g, node, n, cuda->partition.d_list);
+        struct rw_hist_call call = hist_call(cuda, g, node, n, cuda->nodes.partition.d_list);
         call.d_node = node;
         const struct rw_hist_method *method = group->chosen ? group->choice.method : &rw_hist_lanes;
         const size_t bytes = method->scratch_bytes(&call);
@@ -143,7 +143,7 @@ int rw_cuda_plan_histograms(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     size_t small = 0, large = 0;
-    const uint64_t left = rw_cuda_left_bytes(cuda);
+    const uint64_t left = rw_cuda_left_bytes(&cuda->memory);
     const size_t most = left / 4 < RW_TUNE_HYBRID_SCRATCH ? left / 4 : RW_TUNE_HYBRID_SCRATCH;
     for (int g = 0; g < cuda->n_groups; g++)
         RW_TRY(plan_group(cuda, g, most, &small, &large));
@@ -151,11 +151,11 @@ int rw_cuda_plan_histograms(struct rw_cuda *cuda)
     large = large > small ? large : small;
     cuda->host.memory.part = "scratch";
     rw_host_count(&cuda->host, small);
-    const uint64_t most_bytes = cuda->host.base.info.bytes + large - small;
-    cuda->most_bytes = most_bytes > cuda->most_bytes ? most_bytes : cuda->most_bytes;
+    rw_cuda_count_most(&cuda->memory, large - small);
     cuda->least_scratch_bytes = small;
     cuda->hist_scratch_bytes = large;
-    return rw_cuda_is_dry(cuda) ? RW_OK : rw_device_alloc(ctx, &cuda->d_hist_scratch, large);
+    return rw_cuda_is_dry(&cuda->memory) ? RW_OK
+                                         : rw_device_alloc(ctx, &cuda->d_hist_scratch, large);
 }
 
 int rw_cuda_list_candidates(struct rw_cuda *cuda)
@@ -202,7 +202,8 @@ static int shrink_scratch(struct rw_cuda *cuda)
     struct rw_ctx *ctx = cuda->host.base.ctx;
     int fits = cuda->least_scratch_bytes < cuda->hist_scratch_bytes;
     for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_hist_call call = hist_call(cuda, g, cuda->node, 1, cuda->partition.d_list);
+        const struct rw_hist_call call =
+            hist_call(cuda, g, cuda->node, 1, cuda->nodes.partition.d_list);
         fits &= scratch_bytes(cuda, g, cuda->group[g].choice.method, &call) <=
                 cuda->least_scratch_bytes;
     }
@@ -221,7 +222,7 @@ static int settle(struct rw_cuda *cuda)
     if (cuda->is_settled)
         return RW_OK;
     cuda->is_settled = 1;
-    cuda->to_settle = 0;
+    cuda->memory.to_settle = 0;
     RW_TRY(shrink_scratch(cuda));
     cuda->clean_scratch = 1;
     for (int g = 0; g < cuda->n_groups; g++)
@@ -296,24 +297,18 @@ static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uin
 static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_node **d_node,
                       const uint32_t **d_parent)
 {
-    const size_t node_bytes = n * sizeof(*cuda->node), parent_bytes = n * sizeof(*cuda->parent);
-    struct rw_cuda_partition *partition = &cuda->partition;
-    void *d = cuda->partition.d_carried;
+    void *d;
     if (n == 1 && cuda->node[0].first == 0 && cuda->node[0].n == cuda->n_docs &&
         cuda->parent[0] == RW_HIST_NO_PARENT) {
         *d_node = &cuda->d_whole->node;
         *d_parent = &cuda->d_whole->parent;
-        return rw_cuda_flush(cuda);
+        return rw_cuda_nodes_launch(&cuda->nodes);
     }
-    if (partition->n_chunks > 0 && node_bytes + parent_bytes <= sizeof(partition->carried)) {
-        memcpy(partition->carried, cuda->node, node_bytes);
-        memcpy((char *)partition->carried + node_bytes, cuda->parent, parent_bytes);
-        partition->n_carried = (uint32_t)((node_bytes + parent_bytes) / sizeof(uint32_t));
-    } else
-        RW_TRY(rw_cuda_send_two(cuda, cuda->node, node_bytes, cuda->parent, parent_bytes, &d));
+    RW_TRY(rw_cuda_nodes_send(&cuda->nodes, cuda->node, n * sizeof(*cuda->node), cuda->parent,
+                              n * sizeof(*cuda->parent), &d));
     *d_node = d;
-    *d_parent = (const void *)((char *)d + node_bytes);
-    return rw_cuda_flush(cuda);
+    *d_parent = (const void *)((const struct rw_hist_node *)d + n);
+    return RW_OK;
 }
 
 int rw_cuda_build(struct rw_cuda *cuda, uint32_t n, const uint32_t *d_list, int have_parents,
@@ -367,7 +362,7 @@ static int close_up(struct rw_cuda *cuda)
     const int32_t n_slots = (int32_t)cuda->host.base.rules.max_slots;
     struct rw_cuda_moves moves = {.n = 0};
     int32_t n_kept = 0, hole = 0;
-    int32_t *slot_of = cuda->stack; /* slot of each buffer */
+    int32_t *slot_of = cuda->slot_of; /* slot of each buffer */
     for (int32_t buffer = 0; buffer < cuda->n_used; buffer++)
         slot_of[buffer] = -1;
     for (int32_t slot = 0; slot < n_slots; slot++) {
@@ -395,8 +390,8 @@ static int close_up(struct rw_cuda *cuda)
  * that child gets the buffer of the parent. Sets cuda->node[i] and cuda->parent[i]. */
 static void take_buffers(struct rw_cuda *cuda, const struct rw_sibling *s, int i)
 {
-    cuda->node[i].first = cuda->first[s->smaller];
-    cuda->node[i].n = cuda->n[s->smaller];
+    cuda->node[i].first = cuda->nodes.first[s->smaller];
+    cuda->node[i].n = cuda->nodes.n[s->smaller];
     cuda->parent[i] = RW_HIST_NO_PARENT;
     if (s->parent >= 0 && s->larger >= 0) {
         cuda->parent[i] = (uint32_t)cuda->buffer_of[s->parent];
@@ -427,15 +422,15 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
         if (some > cuda->n_buffers - cuda->n_used)
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "no histogram buffer is free");
         if (cuda->workers && !rw_cuda_workers_estimates(cuda, s, (uint32_t)some))
-            RW_TRY(rw_cuda_workers_sizes(cuda));
+            RW_TRY(rw_cuda_nodes_sizes(&cuda->nodes));
         for (int i = 0; i < some; i++) {
             if (s[i].parent >= 0 && cuda->buffer_of[s[i].parent] < 0)
                 return rw_fail(engine->ctx, RW_ERR_INTERNAL, "a parent without a histogram");
             take_buffers(cuda, &s[i], i);
         }
         /* The root of a tree that has all documents needs no list. */
-        const int root = s[0].parent < 0, whole = root && !cuda->sample.d_sampled;
-        const uint32_t *d_list = whole ? NULL : cuda->partition.d_list;
+        const int root = s[0].parent < 0, whole = root && !cuda->nodes.sample.d_sampled;
+        const uint32_t *d_list = whole ? NULL : cuda->nodes.partition.d_list;
         if (cuda->workers) {
             /* The order of host-resident rows waits for earlier work without calling rw_nccl_watch.
              * So this waits first. */
@@ -453,8 +448,8 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
 int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features)
 {
     const struct rw_sibling root = {.parent = -1, .smaller = 0, .larger = -1};
-    int knows = n_features > 0 && cuda->is_settled && !cuda->sample.d_sampled && !cuda->workers &&
-                !cuda->place.is_far;
+    int knows = n_features > 0 && cuda->is_settled && !cuda->nodes.sample.d_sampled &&
+                !cuda->workers && !cuda->place.is_far;
     cuda->root_begun = 0;
     for (int g = 0; g < cuda->n_groups; g++)
         knows &= !rw_cuda_may_choose(cuda, &cuda->group[g]);
@@ -466,21 +461,6 @@ int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features)
 }
 
 /* ---- splits ---- */
-
-struct rw_cuda_found rw_cuda_found_of(const struct rw_cuda_reply *reply, uint32_t i)
-{
-    uint32_t number[RW_CUDA_REPLY_WORDS];
-    struct rw_cuda_found found;
-    for (int k = 0; k < RW_CUDA_REPLY_WORDS; k++)
-        number[k] = (uint32_t)(reply->word[i][k] >> 32);
-    const uint64_t gain = (uint64_t)number[1] << 32 | number[0];
-    memcpy(&found.gain, &gain, sizeof(found.gain));
-    found.column = (int32_t)number[2];
-    found.bin = number[3];
-    found.missing_left = (int32_t)number[4];
-    found.n_left = number[5];
-    return found;
-}
 
 void rw_cuda_take_split(const struct rw_host *host, int32_t slot, const struct rw_cuda_found *found,
                         const struct rw_code_set *set, struct rw_split *split)
@@ -564,7 +544,7 @@ static int send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
     struct rw_cuda_piece piece;
     if (bytes == 0)
         return RW_OK;
-    RW_TRY(rw_cuda_room(cuda, n * bytes, &piece));
+    RW_TRY(rw_cuda_room(&cuda->replies, n * bytes, &piece));
     uint32_t *to = piece.host;
     for (uint32_t i = 0; i < n; i++)
         memcpy(to + i * words, cuda->host.allowed + (size_t)slots[i] * words, bytes);
@@ -573,16 +553,7 @@ static int send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
     search->noise_word = cuda->host.base.rules.split.gain_noise > 0.0
                              ? (uint32_t)rw_noise_word(&cuda->host.base)
                              : 0;
-    return rw_cuda_send(cuda, &piece, n * bytes);
-}
-
-/* Numbers the next search, and sets where its replies go. */
-static void count_search(struct rw_cuda *cuda)
-{
-    const uint32_t which = ++cuda->search.launch % 2;
-    cuda->search.reply = cuda->reply + which;
-    if (cuda->reply_set)
-        cuda->search.reply_set = cuda->reply_set + which * RW_CUDA_MOST_SEARCHED;
+    return rw_cuda_send(&cuda->replies, &piece, n * bytes);
 }
 
 static int begin_search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n)
@@ -590,7 +561,7 @@ static int begin_search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n)
     struct rw_ctx *ctx = cuda->host.base.ctx;
     struct rw_cuda_search *search = &cuda->search;
     search->rule = cuda->host.base.split_rule;
-    count_search(cuda);
+    rw_cuda_replies_number(&cuda->replies, &cuda->search);
     search->n = n;
     for (uint32_t i = 0; i < n; i++) {
         if (cuda->buffer_of[slots[i]] < 0)
@@ -615,7 +586,7 @@ int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     cuda->n_searched = 0;
-    RW_TRY(rw_cuda_flush(cuda));
+    RW_TRY(rw_cuda_nodes_launch(&cuda->nodes));
     if (n == 0 || !has_features(cuda))
         return RW_OK;
     cuda->n_searched = (uint32_t)n < cuda->most_searched ? (uint32_t)n : cuda->most_searched;
@@ -629,22 +600,22 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, s
     if (engine->rules.symmetric)
         return rw_cuda_best_level(engine, slots, n, out);
     const int searches = has_features(cuda);
-    RW_TRY(rw_cuda_flush(cuda));
+    RW_TRY(rw_cuda_nodes_launch(&cuda->nodes));
     for (int first = 0; first < n; first += (int)some) {
         some = (uint32_t)(n - first);
         some = some < cuda->most_searched ? some : cuda->most_searched;
         if (cuda->n_searched == 0 && searches)
             RW_TRY(begin_search(cuda, slots + first, some));
         else if (!searches)
-            count_search(cuda);
+            rw_cuda_replies_number(&cuda->replies, &cuda->search);
         else if (cuda->n_searched != some)
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "splits of the wrong slots");
         cuda->n_searched = 0;
-        RW_TRY(searches ? rw_cuda_await(cuda, some) : RW_OK);
+        RW_TRY(searches ? rw_cuda_replies_await(&cuda->replies, some) : RW_OK);
         for (uint32_t i = 0; i < some; i++) {
             struct rw_split *split = &out[(uint32_t)first + i];
             const int32_t slot = slots[(uint32_t)first + i];
-            const struct rw_code_set *set = cuda->reply_set ? cuda->search.reply_set + i : NULL;
+            const struct rw_code_set *set = cuda->replies.set ? cuda->search.reply_set + i : NULL;
             struct rw_cuda_found found = {.column = -1};
             if (searches)
                 found = rw_cuda_found_of(cuda->search.reply, i);

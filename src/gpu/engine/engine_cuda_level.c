@@ -31,11 +31,11 @@ int rw_cuda_level_allocate_host(struct rw_cuda *cuda)
 {
     struct rw_host *host = &cuda->host;
     if (cuda->level_sets.stride && host->base.rules.penalty) {
-        RW_TRY(
-            RW_ARENA_NEW(host->base.ctx, &cuda->arena, host->penalty, host->base.info.n_features));
+        RW_TRY(RW_ARENA_NEW(host->base.ctx, &cuda->memory.arena, host->penalty,
+                            host->base.info.n_features));
         rw_host_set_rules(host, NULL, host->penalty);
     }
-    return RW_ARENA_NEW(cuda->host.base.ctx, &cuda->arena, cuda->level_sets.cell,
+    return RW_ARENA_NEW(cuda->host.base.ctx, &cuda->memory.arena, cuda->level_sets.cell,
                         (size_t)rw_rules_histograms(&cuda->host.base.rules) *
                             cuda->level_sets.stride);
 }
@@ -107,31 +107,32 @@ int rw_cuda_best_level(struct rw_engine *engine, const int32_t *slots, int n, st
     struct rw_cuda_level *level = &cuda->level;
     const size_t buffers = (size_t)n * sizeof(*level->d_buffer);
     const size_t allowed = rw_cuda_allowed_bytes(cuda);
-    const void *set = "";
-    void *d;
-    RW_TRY(rw_cuda_flush(cuda));
+    struct rw_cuda_piece piece;
+    RW_TRY(rw_cuda_nodes_launch(&cuda->nodes));
+    RW_TRY(rw_cuda_room(&cuda->replies, allowed + buffers, &piece));
+    if (allowed)
+        memcpy(piece.host, (const char *)cuda->host.allowed + (size_t)slots[0] * allowed, allowed);
     for (int i = 0; i < n; i++) {
         if (cuda->buffer_of[slots[i]] < 0)
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "a split without a histogram");
-        cuda->stack[i] = cuda->buffer_of[slots[i]];
+        ((uint32_t *)((char *)piece.host + allowed))[i] = (uint32_t)cuda->buffer_of[slots[i]];
     }
-    if (allowed)
-        set = (const char *)cuda->host.allowed + (size_t)slots[0] * allowed;
-    RW_TRY(rw_cuda_send_two(cuda, set, allowed, cuda->stack, buffers, &d));
+    RW_TRY(rw_cuda_send(&cuda->replies, &piece, allowed + buffers));
     level->rule = engine->split_rule;
     level->d_direction = cuda->search.d_direction;
     level->d_penalty = cuda->search.d_penalty;
     level->n = (uint32_t)n;
-    level->d_buffer = (const uint32_t *)d + allowed / sizeof(uint32_t);
-    level->d_allowed = allowed ? d : NULL;
+    level->d_buffer = (const uint32_t *)piece.d + allowed / sizeof(uint32_t);
+    level->d_allowed = allowed ? piece.d : NULL;
     level->d_noise = NULL;
     if (engine->rules.split.gain_noise > 0.0)
-        level->d_noise = (const double *)d + rw_noise_word(engine) / 2;
+        level->d_noise = (const double *)piece.d + rw_noise_word(engine) / 2;
     RW_TRY(launch_level(cuda, level));
     struct rw_cuda_found best;
-    RW_TRY(rw_cuda_answer(cuda, level->d_best, sizeof(best) + buffers));
-    memcpy(&best, cuda->answer, sizeof(best));
-    const char *n_left = (const char *)cuda->answer + sizeof(best);
+    RW_TRY(rw_cuda_ask(&cuda->replies, level->d_best, sizeof(best) + buffers, 0));
+    RW_TRY(rw_cuda_take(&cuda->replies));
+    memcpy(&best, cuda->replies.answer, sizeof(best));
+    const char *n_left = (const char *)cuda->replies.answer + sizeof(best);
     for (int i = 0; i < n; i++) {
         memcpy(&best.n_left, n_left + (size_t)i * sizeof(best.n_left), sizeof(best.n_left));
         rw_cuda_take_split(&cuda->host, slots[0], &best, NULL, &out[i]);

@@ -52,12 +52,12 @@ static int layouts_of(const struct rw_cuda *cuda, int g, uint32_t n_docs)
 {
     const struct rw_cuda_group *group = &cuda->group[g];
     const uint64_t bytes = (uint64_t)n_docs * group->n_features * (uint64_t)group->bits / 8;
-    int wanted = !cuda->is_limited && !cuda->host.base.rules.hist;
+    int wanted = !cuda->memory.is_limited && !cuda->host.base.rules.hist;
     for (int i = 0; i < group->candidates.n; i++)
         wanted |= !group->candidates.method[i]->reads_tiles;
     if (!wanted)
         return RW_HIST_TILES;
-    return cuda->host.base.rules.hist || bytes <= rw_cuda_left_bytes(cuda) / 4
+    return cuda->host.base.rules.hist || bytes <= rw_cuda_left_bytes(&cuda->memory) / 4
                ? RW_HIST_TILES | RW_HIST_COLUMNS
                : RW_HIST_TILES;
 }
@@ -84,23 +84,6 @@ static void count_matrix(struct rw_cuda *cuda, const struct rw_hist_matrix *matr
     rw_host_count(&cuda->host, rw_cuda_columns_bytes(matrix));
 }
 
-int rw_cuda_send_table(struct rw_cuda *cuda, void *d, const void *from, size_t n, size_t size)
-{
-    void *table;
-    cuda->host.memory.part = "tables";
-    RW_TRY(rw_host_new(&cuda->host, &table, n, size, 1));
-    memcpy(d, &table, sizeof(table));
-    return rw_cuda_is_dry(cuda) ? RW_OK : rw_transfer_write(cuda->device, table, from, n * size);
-}
-
-/* Clears device memory, except in a dry run. */
-static int clear(struct rw_cuda *cuda, void *d, size_t bytes)
-{
-    if (!rw_cuda_is_dry(cuda))
-        RW_CU(cuda->host.base.ctx, cudaMemsetAsync(d, 0, bytes, rw_cuda_stream(cuda)));
-    return RW_OK;
-}
-
 /* Sends the most frequent code of each feature; 0 in a dry run and for codes in host memory, whose
  * counts are unknown. */
 static int send_frequent(struct rw_cuda *cuda, int g)
@@ -114,7 +97,7 @@ static int send_frequent(struct rw_cuda *cuda, int g)
         for (uint32_t code = 1; code < group->n_bins; code++)
             frequent[f] = of[code] > of[frequent[f]] ? (uint16_t)code : frequent[f];
     }
-    return RW_CUDA_TABLE(cuda, group->d_frequent, frequent, group->n_features);
+    return RW_CUDA_TABLE(&cuda->memory, group->d_frequent, frequent, group->n_features);
 }
 
 static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cuda_source *source)
@@ -132,10 +115,10 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cud
         .feature = group->column,
         .codes = source->codes,
         .code_of = source->code_of};
-    if (set == 0 && !rw_cuda_is_dry(cuda))
+    if (set == 0 && !rw_cuda_is_dry(&cuda->memory))
         RW_TRY(RW_ARENA_NEW(ctx, &cuda->codes_arena, cuda->counts[g],
                             (size_t)group->n_features * group->n_bins));
-    if (!rw_cuda_is_dry(cuda)) {
+    if (!rw_cuda_is_dry(&cuda->memory)) {
         RW_TRY(rw_cuda_bins_make(cuda->device, &coding, set == 0 ? cuda->counts[g] : NULL, matrix));
     } else { /* the same without any memory */
         RW_TRY(rw_hist_matrix_plan(ctx, &coding.matrix, matrix));
@@ -145,8 +128,7 @@ static int make_matrix(struct rw_cuda *cuda, int set, int g, const struct rw_cud
             (*matrix)->d_column = (const uint32_t *)(const void *)cuda;
     }
     count_matrix(cuda, *matrix);
-    const uint64_t most = cuda->host.base.info.bytes + rw_cuda_bins_bytes(&coding);
-    cuda->most_bytes = most > cuda->most_bytes ? most : cuda->most_bytes;
+    rw_cuda_count_most(&cuda->memory, rw_cuda_bins_bytes(&coding));
     return RW_OK;
 }
 
@@ -158,8 +140,8 @@ static int make_training_matrix(struct rw_cuda *cuda, int g, const struct rw_cud
     if (cuda->set[0].is_far) {
         count_matrix(cuda, *matrix); /* rw_cuda_far_make has made it */
     } else if (cuda->codes) {
-        RW_TRY(RW_ARENA_NEW(cuda->host.base.ctx, &cuda->arena, *matrix, 1));
-        rw_cuda_codes_read(cuda->codes, g, rw_cuda_is_dry(cuda), *matrix);
+        RW_TRY(RW_ARENA_NEW(cuda->host.base.ctx, &cuda->memory.arena, *matrix, 1));
+        rw_cuda_codes_read(cuda->codes, g, rw_cuda_is_dry(&cuda->memory), *matrix);
     } else {
         RW_TRY(make_matrix(cuda, 0, g, source));
     }
@@ -194,8 +176,8 @@ static int make_columns(struct rw_cuda *cuda, int set)
         }
     }
     if (set == 0) {
-        RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, cuda->split_column, n_features));
-        RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, cuda->tile_column, n_features));
+        RW_TRY(RW_ARENA_NEW(ctx, &cuda->memory.arena, cuda->split_column, n_features));
+        RW_TRY(RW_ARENA_NEW(ctx, &cuda->memory.arena, cuda->tile_column, n_features));
         memcpy(cuda->split_column, column, n_features * sizeof(*column));
         memcpy(cuda->tile_column, column, n_features * sizeof(*column));
     }
@@ -210,7 +192,7 @@ static int make_columns(struct rw_cuda *cuda, int set)
                                         .bits = bits,
                                         .log_docs = bits == 4};
     }
-    return RW_CUDA_TABLE(cuda, cuda->set[set].d_column, column, n_features);
+    return RW_CUDA_TABLE(&cuda->memory, cuda->set[set].d_column, column, n_features);
 }
 
 /* Makes a set's codes, and its scores, which are 0. */
@@ -226,9 +208,8 @@ static int make_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
                         : make_matrix(cuda, set, g, source));
     RW_TRY(make_columns(cuda, set));
     cuda->host.memory.part = "scores";
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->set[set].d_score, n_docs));
-    RW_TRY(clear(cuda, cuda->set[set].d_score, n_docs * sizeof(double)));
-    return rw_cuda_is_dry(cuda) ? RW_OK : rw_transfer_wait(cuda->device);
+    RW_TRY(RW_CUDA_ZEROS(&cuda->memory, cuda->set[set].d_score, n_docs));
+    return rw_cuda_is_dry(&cuda->memory) ? RW_OK : rw_transfer_wait(cuda->device);
 }
 
 /* ---- tables of the training set ---- */
@@ -261,15 +242,16 @@ static int make_tables(struct rw_cuda *cuda)
     RW_TRY(RW_NEW(ctx, row, (size_t)cuts->n_features + 1));
     for (int g = 0; g < cuda->n_groups; g++) {
         struct rw_cuda_group *group = &cuda->group[g];
-        for (uint32_t f = 0; f < group->n_features && !rw_cuda_is_dry(cuda); f++)
+        for (uint32_t f = 0; f < group->n_features && !rw_cuda_is_dry(&cuda->memory); f++)
             feature[f] = feature_of(cuts, group->column[f]);
-        RW_TRY(RW_CUDA_TABLE(cuda, group->built.d_feature, feature, group->n_features));
+        RW_TRY(RW_CUDA_TABLE(&cuda->memory, group->built.d_feature, feature, group->n_features));
         for (uint32_t f = 0; f < group->n_features; f++) /* searches read four cells at a time */
             row[f + 1] = row[f] + (rw_cuts_n_codes(cuts, group->column[f]) + 3) / 4 * 4;
         group->built.n_features = group->n_features;
         group->built.n_bins = group->n_bins;
         group->built.n_cells = row[group->n_features];
-        RW_TRY(RW_CUDA_TABLE(cuda, group->built.d_row, row, (size_t)group->n_features + 1));
+        RW_TRY(
+            RW_CUDA_TABLE(&cuda->memory, group->built.d_row, row, (size_t)group->n_features + 1));
         RW_TRY(rw_cuda_workers_divide(cuda, g, row));
     }
     return RW_OK;
@@ -288,11 +270,12 @@ static int send_rules(struct rw_cuda *cuda)
         RW_TRY(RW_NEW(host->base.ctx, direction, n_features));
     if (host->base.rules.penalty)
         RW_TRY(RW_NEW(host->base.ctx, penalty, n_features));
-    if (!rw_cuda_is_dry(cuda))
+    if (!rw_cuda_is_dry(&cuda->memory))
         rw_host_set_rules(host, direction, penalty);
     if (direction)
-        RW_TRY(RW_CUDA_TABLE(cuda, cuda->search.d_direction, direction, n_features));
-    return penalty ? RW_CUDA_TABLE(cuda, cuda->search.d_penalty, penalty, n_features) : RW_OK;
+        RW_TRY(RW_CUDA_TABLE(&cuda->memory, cuda->search.d_direction, direction, n_features));
+    return penalty ? RW_CUDA_TABLE(&cuda->memory, cuda->search.d_penalty, penalty, n_features)
+                   : RW_OK;
 }
 
 /* Sends the categorical features of a group that this worker owns, by their index in its
@@ -317,7 +300,7 @@ static int send_categories(struct rw_cuda *cuda, struct rw_cuda_group *group)
     if (n == 0)
         return RW_OK;
     group->categories = (struct rw_cuda_categories){NULL, n, cuda->search.n_sets, most_codes};
-    RW_TRY(RW_CUDA_TABLE(cuda, group->categories.d_category, category, n));
+    RW_TRY(RW_CUDA_TABLE(&cuda->memory, group->categories.d_category, category, n));
     cuda->search.n_sets += n;
     return RW_OK;
 }
@@ -367,83 +350,35 @@ static int can_move_codes(const struct rw_cuda *cuda)
     return use;
 }
 
-/* Allocates quantised lambdas and hessians by document and, if can_move_codes, the words by
- * position. */
+/* Allocates quantised lambdas and hessians by document. */
 static int make_integers(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     cuda->host.memory.part = "lambdas";
-    cuda->partition.moved = rw_moved_of(rules->newton, rw_quantise_limit(rules->bits));
-    if (can_move_codes(cuda))
-        RW_TRY(rw_host_new(&cuda->host, &cuda->d_moved, 2 * cuda->half,
-                           rw_moved_bytes(cuda->partition.moved), 1));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->quantise.d_lambda_q, cuda->n_docs));
-    return rules->newton ? RW_HOST_NEW_RAW(&cuda->host, cuda->quantise.d_hess_q, cuda->n_docs)
+    RW_TRY(RW_CUDA_ZEROS(&cuda->memory, cuda->quantise.d_lambda_q, cuda->n_docs));
+    return rules->newton ? RW_CUDA_ZEROS(&cuda->memory, cuda->quantise.d_hess_q, cuda->n_docs)
                          : RW_OK;
 }
 
-/* Allocates the results of a tree's start, the lambdas and integers of documents, and the list of
- * documents. Also allocates the memory of partitions, leaf sums, sampled features and, if trees do
- * not have all documents, of samples of these. */
-static int make_lists(struct rw_cuda *cuda)
+/* Allocates the results of a tree's start, the integers and the lists of documents, and the flags
+ * of sampled features. */
+static int make_lists(struct rw_cuda *cuda, const struct rw_dataset *dataset)
 {
-    const struct rw_engine_rules *rules = &cuda->host.base.rules;
-    const uint64_t n = cuda->n_docs, n_slots = rules->max_slots;
     const struct rw_cuda_whole whole = {.node = {.n = cuda->n_docs}, .parent = RW_HIST_NO_PARENT};
     cuda->host.memory.part = "lambdas";
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->quantise.d_begin, 1));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->quantise.d_pair, n));
-    cuda->host.memory.part = "lists";
-    cuda->half = (n + 63) / 64 * 64;
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->partition.d_list, 2 * cuda->half));
-    cuda->most_chunks = n / RW_CUDA_CHUNK + n_slots + 1;
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->partition.d_placed[0], 2 * RW_CUDA_MOST_PARTS));
-    RW_TRY(clear(cuda, cuda->partition.d_placed[0],
-                 2 * RW_CUDA_MOST_PARTS * sizeof(*cuda->partition.d_placed[0])));
-    if (cuda->workers) {
-        RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->partition.counted.d_done, 1));
-        RW_TRY(clear(cuda, cuda->partition.counted.d_done, sizeof(uint32_t)));
-    }
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_n_listed, 1));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->partition.d_carried, RW_CUDA_CARRIED));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->leaf_sums.d_leaf_of, n));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->leaf_sums.d_sum, n_slots));
-    RW_TRY(clear(cuda, cuda->leaf_sums.d_sum, n_slots * sizeof(*cuda->leaf_sums.d_sum)));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_whole, 1));
-    if (!rw_cuda_is_dry(cuda))
-        RW_TRY(rw_transfer_write(cuda->device, cuda->d_whole, &whole, sizeof(whole)));
+    RW_TRY(RW_CUDA_ZEROS(&cuda->memory, cuda->quantise.d_pair, cuda->n_docs));
     RW_TRY(make_integers(cuda));
+    RW_TRY(rw_cuda_nodes_allocate(&cuda->nodes, &cuda->memory, &cuda->replies, dataset,
+                                  &cuda->quantise, can_move_codes(cuda)));
+    RW_TRY(RW_CUDA_TABLE(&cuda->memory, cuda->d_whole, &whole, 1));
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->d_feature_sampled, cuda->host.base.info.n_features));
     for (int g = 0, before = 0; g < cuda->n_groups; g++) {
         cuda->group[g].cells.d_sampled =
             cuda->d_feature_sampled + before + cuda->group[g].first_own;
         before += (int)cuda->group[g].n_features;
     }
-    if (rw_rules_see_all(rules))
-        return RW_OK;
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->sample.d_kept, cuda->n_queries));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->sample.d_lowest, 2));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->sample.d_sampled, n));
-    RW_TRY(clear(cuda, cuda->quantise.d_pair,
-                 n * sizeof(*cuda->quantise.d_pair))); /* for readers of all documents */
-    RW_TRY(clear(cuda, cuda->quantise.d_lambda_q, n * sizeof(*cuda->quantise.d_lambda_q)));
-    if (cuda->quantise.d_hess_q)
-        RW_TRY(clear(cuda, cuda->quantise.d_hess_q, n * sizeof(*cuda->quantise.d_hess_q)));
-    cuda->list_scratch_bytes = rw_cuda_list_bytes(cuda->n_docs);
-    return rw_host_new(&cuda->host, &cuda->d_list_scratch, cuda->list_scratch_bytes, 1, 1);
-}
-
-/* Allocates the memory that searches write their results to. Peers read it, too. */
-static int make_replies(struct rw_cuda *cuda)
-{
-    struct rw_ctx *ctx = cuda->host.base.ctx;
-    struct rw_arena *arena = cuda->peers ? rw_cuda_peers_arena(cuda) : &cuda->arena;
-    RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->reply, 2 * sizeof(*cuda->reply)));
-    memset(cuda->reply, 0, 2 * sizeof(*cuda->reply)); /* launches are counted from 1 */
-    return cuda->search.n_sets
-               ? rw_transfer_pinned_in(ctx, arena, &cuda->reply_set,
-                                       2 * RW_CUDA_MOST_SEARCHED * sizeof(*cuda->reply_set))
-               : RW_OK;
+    return RW_OK;
 }
 
 /* Allocates host memory, and the page-locked buffers for exchange with the device. */
@@ -451,13 +386,9 @@ static int make_host_side(struct rw_cuda *cuda)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     const size_t n_slots = cuda->host.base.rules.max_slots;
-    struct rw_arena *arena = &cuda->arena;
-    RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->n, n_slots));
-    RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->first, n_slots));
+    struct rw_arena *arena = &cuda->memory.arena;
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->buffer_of, n_slots));
-    RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->child, n_slots));
-    RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->stack, n_slots));
-    RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->summed, n_slots));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->slot_of, n_slots));
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->coded, n_slots));
     if (rw_cuda_allowed_bytes(cuda))
         RW_TRY(rw_arena_new(ctx, arena, (void **)&cuda->host.allowed, n_slots,
@@ -465,14 +396,7 @@ static int make_host_side(struct rw_cuda *cuda)
     cuda->most_nodes = RW_TUNE_ENGINE_NODES;
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->node, cuda->most_nodes));
     RW_TRY(RW_ARENA_NEW(ctx, arena, cuda->parent, cuda->most_nodes));
-    RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->stage.host, cuda->stage.bytes));
-    RW_TRY(make_replies(cuda));
     RW_TRY(rw_cuda_level_allocate_host(cuda));
-    cuda->answer_bytes = sizeof(struct rw_cuda_begin) + n_slots * sizeof(struct rw_sum);
-    RW_TRY(rw_transfer_pinned_in(ctx, arena, &cuda->answer,
-                                 cuda->answer_bytes + sizeof(*cuda->answer_word)));
-    cuda->answer_word = (uint32_t *)(void *)((char *)cuda->answer + cuda->answer_bytes);
-    *cuda->answer_word = 0; /* answers are counted from 1 */
     return RW_OK;
 }
 
@@ -491,15 +415,18 @@ static int make_search(struct rw_cuda *cuda)
     RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->search.d_best, searched * n_blocks));
     if (cuda->search.n_sets)
         RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->search.d_set, searched * cuda->search.n_sets));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->search.d_done, searched));
-    RW_TRY(clear(cuda, cuda->search.d_done, searched * sizeof(*cuda->search.d_done)));
+    RW_TRY(RW_CUDA_ZEROS(&cuda->memory, cuda->search.d_done, searched));
     RW_TRY(rw_cuda_level_allocate(cuda));
     /* The largest pieces are the leaves, a tree (per node a coded node, a set of at most 128 bytes
      * and a leaf value), and the columns of a walk; several are sent at a time. */
-    cuda->stage.bytes =
-        (n_slots + 1) * 192 + n_features * (2 + sizeof(struct rw_cuda_column)) + 65536;
-    cuda->stage.bytes += (searched + 1) * rw_cuda_allowed_bytes(cuda);
-    return rw_host_new(&cuda->host, (void **)&cuda->stage.d, cuda->stage.bytes, 1, 1);
+    const size_t stage_bytes = (n_slots + 1) * 192 +
+                               n_features * (2 + sizeof(struct rw_cuda_column)) + 65536 +
+                               (searched + 1) * rw_cuda_allowed_bytes(cuda);
+    const int is_shared = cuda->peers && !rw_cuda_is_dry(&cuda->memory);
+    return rw_cuda_replies_allocate(
+        &cuda->replies, &cuda->memory, is_shared ? rw_cuda_peers_arena(cuda) : &cuda->memory.arena,
+        stage_bytes, sizeof(struct rw_cuda_begin) + n_slots * sizeof(struct rw_sum),
+        cuda->search.n_sets > 0);
 }
 
 /* Sets the arguments that the launches of all trees share. */
@@ -509,24 +436,14 @@ static void set_arguments(struct rw_cuda *cuda)
     const struct rw_device *device = cuda->device;
     const struct rw_tuning_row *tuning = device->tuning;
     struct rw_cuda_quantise *quantise = &cuda->quantise;
-    struct rw_cuda_partition *partition = &cuda->partition;
-    cuda->sample.seed = quantise->seed = engine->rules.seed;
-    cuda->sample.bag_seed = engine->rules.bag_seed;
-    cuda->sample.bag_threshold = engine->rules.bag_threshold;
-    cuda->sample.bag = engine->rules.bag;
-    cuda->sample.n_queries = cuda->n_queries;
-    cuda->sample.n_docs = quantise->n_docs = cuda->n_docs;
+    quantise->seed = engine->rules.seed;
+    quantise->n_docs = cuda->n_docs;
     quantise->most_blocks = (uint32_t)(device->n_multiprocessors * tuning->quantise_blocks);
     quantise->bits = engine->rules.bits;
     quantise->nearest = engine->rules.nearest;
     quantise->squares = rw_engine_needs_squares(engine);
-    quantise->d_sampled = cuda->sample.d_sampled;
-    partition->d_lambda = quantise->d_lambda_q;
-    partition->d_hess = quantise->d_hess_q;
-    partition->d_placed[1] = partition->d_placed[0] + RW_CUDA_MOST_PARTS;
+    quantise->d_sampled = cuda->nodes.sample.d_sampled;
     cuda->search.most_blocks = (uint32_t)(device->n_multiprocessors * tuning->split_blocks);
-    cuda->leaf_sums.d_list = partition->d_list;
-    cuda->leaf_sums.d_pair = quantise->d_pair;
 }
 
 /* ---- a set ---- */
@@ -535,7 +452,7 @@ static int make_lambdas(struct rw_cuda *cuda, const struct rw_cuda_source *sourc
 {
     struct rw_engine *engine = &cuda->host.base;
     cuda->host.memory.part = "lambdas";
-    RW_TRY(rw_cuda_lambda_new(engine->ctx, rw_cuda_is_dry(cuda) ? NULL : cuda->device,
+    RW_TRY(rw_cuda_lambda_new(engine->ctx, rw_cuda_is_dry(&cuda->memory) ? NULL : cuda->device,
                               &engine->rules, source->dataset, source->gains, &cuda->lambda));
     if (cuda->workers)
         rw_cuda_lambda_share(cuda->lambda, rw_cuda_workers_max, cuda);
@@ -559,24 +476,21 @@ static int load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *
     RW_TRY(send_rules(cuda));
     RW_TRY(make_set(cuda, 0, source));
     RW_TRY(make_lambdas(cuda, source));
-    RW_TRY(make_lists(cuda));
-    if (cuda->sample.d_sampled)
-        RW_TRY(RW_CUDA_TABLE(cuda, cuda->sample.d_query_offset, dataset->query_offset,
-                             (size_t)dataset->n_queries + 1));
+    RW_TRY(make_lists(cuda, dataset));
     RW_TRY(make_pools(cuda));
     RW_TRY(make_search(cuda));
-    if (!rw_cuda_is_dry(cuda)) {
+    if (!rw_cuda_is_dry(&cuda->memory)) {
         RW_TRY(make_host_side(cuda));
         set_arguments(cuda);
         if (cuda->peers)
             rw_cuda_peers_publish(cuda);
     }
     RW_TRY(rw_cuda_plan_histograms(cuda));
-    if (rw_cuda_is_dry(cuda))
+    if (rw_cuda_is_dry(&cuda->memory))
         return rw_cuda_settle_columns(cuda);
     /* Methods are chosen in the first tree, after the other sets are loaded. A plan counts the
      * choice before the other sets, so rw_cuda_left_bytes adds its change of memory in advance. */
-    cuda->to_settle = (int64_t)(cuda->place.settled_bytes - cuda->host.base.info.bytes);
+    cuda->memory.to_settle = (int64_t)(cuda->place.settled_bytes - cuda->host.base.info.bytes);
     return rw_cuda_codes_share(cuda);
 }
 
@@ -597,10 +511,12 @@ static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, st
     dry->host.base.rules = *rules;
     dry->host.memory.plan = out;
     dry->device = cuda->device;
+    dry->memory = (struct rw_cuda_memory){.host = &dry->host,
+                                          .device = cuda->device,
+                                          .free_bytes = cuda->memory.free_bytes,
+                                          .is_limited = cuda->memory.is_limited};
     if (cuda->codes && cuts == cuda->codes->cuts)
         dry->codes = cuda->codes;
-    dry->free_bytes = cuda->free_bytes;
-    dry->is_limited = cuda->is_limited;
     dry->place = cuda->place;
     dry->peers = cuda->peers;
     rw_host_count_features(&dry->host, cuts);
@@ -611,8 +527,9 @@ static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, st
     cuda->place.keeps_columns = dry->place.keeps_columns;
     /* Some memory of the training set is freed only in the first tree. The other sets are loaded
      * before that, while it is still in use. */
-    const uint64_t returned_bytes = dry->most_bytes > out->bytes ? dry->most_bytes - out->bytes : 0;
-    dry->most_bytes = 0;
+    const uint64_t returned_bytes =
+        dry->memory.most_bytes > out->bytes ? dry->memory.most_bytes - out->bytes : 0;
+    dry->memory.most_bytes = 0;
     for (int set = 1; data && set < data->n_sets; set++) {
         const struct rw_cuda_source other = {.dataset = data->set[set]};
         RW_TRY_OUT(load_set(dry, set, &other));
@@ -625,8 +542,8 @@ static int dry_run(struct rw_cuda *cuda, const struct rw_engine_rules *rules, st
         rw_plan_add(out, "metrics", rw_cuda_metrics_bytes(metrics));
         rw_cuda_metrics_free(metrics);
     }
-    out->most_bytes =
-        returned_bytes + (dry->most_bytes > out->bytes ? dry->most_bytes : out->bytes);
+    out->most_bytes = returned_bytes +
+                      (dry->memory.most_bytes > out->bytes ? dry->memory.most_bytes : out->bytes);
     cuda->place.far_doc_bytes = dry->place.far_doc_bytes;
 out:
     rw_cuda_unload(dry);
@@ -665,7 +582,7 @@ static int search_fit(struct rw_cuda *cuda, const struct rw_cuts *cuts, int by_l
                 (uint32_t)((uint64_t)rw_rules_histograms(now) * fewer[i] / most + 1);
         }
         RW_TRY(dry_run(cuda, &rules, &smaller, &values, NULL, &plan));
-        if (plan.most_bytes <= cuda->free_bytes)
+        if (plan.most_bytes <= cuda->memory.free_bytes)
             *found = fewer[i];
     }
     return RW_OK;
@@ -698,8 +615,8 @@ static int fail_room(struct rw_cuda *cuda, const struct rw_cuts *cuts,
                    "hint: %s",
                    cuda->host.base.rules.n_bags > 1 ? "each bag" : "training", (double)needed / 1e6,
                    cuda->device->number, cuda->place.is_far ? " in addition to the codes" : "",
-                   (double)cuda->free_bytes / 1e6,
-                   cuda->is_limited ? "allowed by --gpu-memory" : "free", hint);
+                   (double)cuda->memory.free_bytes / 1e6,
+                   cuda->memory.is_limited ? "allowed by --gpu-memory" : "free", hint);
 }
 
 /* Determines the free or allowed memory. Later decisions use this number instead of querying the
@@ -714,9 +631,9 @@ static int find_free_bytes(struct rw_cuda *cuda)
     RW_CU(cuda->host.base.ctx, cudaMemGetInfo(&free_bytes, &all_bytes));
     if (rules->n_bags > rules->bag) /* leaves room for the bags that are loaded later */
         free_bytes /= rules->n_bags - rules->bag;
-    cuda->is_limited = allowed && allowed < free_bytes;
-    cuda->free_bytes = cuda->is_limited ? allowed : free_bytes;
-    cuda->shared_bytes = 0;
+    cuda->memory.is_limited = allowed && allowed < free_bytes;
+    cuda->memory.free_bytes = cuda->memory.is_limited ? allowed : free_bytes;
+    cuda->memory.shared_bytes = 0;
     return RW_OK;
 }
 
@@ -742,14 +659,14 @@ static int share_bytes(struct rw_cuda *cuda, const struct rw_plan *plan)
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
     const uint64_t n =
         rules->n_bags > 1 && rw_n_workers(cuda->host.base.ctx) == 1 ? rules->n_bags : 1;
-    uint64_t shared = cuda->codes && cuda->is_limited ? -(cuda->codes->bytes / n) : 0;
+    uint64_t shared = cuda->codes && cuda->memory.is_limited ? -(cuda->codes->bytes / n) : 0;
     for (int i = 0; i < plan->n_parts && !cuda->place.is_far; i++)
         shared += strcmp(plan->part[i].name, "codes") == 0 && rules->bag == 0
                       ? plan->part[i].bytes / n * (n - 1)
                       : 0;
-    const int changes = shared != cuda->shared_bytes;
-    cuda->free_bytes += shared - cuda->shared_bytes;
-    cuda->shared_bytes = shared;
+    const int changes = shared != cuda->memory.shared_bytes;
+    cuda->memory.free_bytes += shared - cuda->memory.shared_bytes;
+    cuda->memory.shared_bytes = shared;
     return changes;
 }
 
@@ -775,9 +692,9 @@ static int fit_rows(struct rw_cuda *cuda, struct rw_cuts *cuts, const struct rw_
     for (;;) {
         uint64_t needed;
         RW_TRY(find_needed(cuda, cuts, source, &needed));
-        if (needed <= cuda->free_bytes || cuda->place.row_bytes == 0)
+        if (needed <= cuda->memory.free_bytes || cuda->place.row_bytes == 0)
             return RW_OK;
-        const uint64_t over = (needed - cuda->free_bytes + PADDING - 1) / PADDING * PADDING;
+        const uint64_t over = (needed - cuda->memory.free_bytes + PADDING - 1) / PADDING * PADDING;
         cuda->place.row_bytes -= over < cuda->place.row_bytes ? over : cuda->place.row_bytes;
     }
 }
@@ -800,11 +717,13 @@ static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
     cuda->place = (struct rw_cuda_place){.is_far = 1, .n_columns = 1};
     RW_TRY(find_needed(cuda, cuts, source, &taken));
     cuda->place.least_bytes = taken;
-    if (taken > cuda->free_bytes)
+    if (taken > cuda->memory.free_bytes)
         return fail_room(cuda, cuts, source, taken);
     /* The device allocates memory in large pages, so small allocations cannot use all of it. */
-    const uint64_t pages = cuda->is_limited ? 0 : cuda->free_bytes / RW_TUNE_FAR_PAGES_SHARE;
-    const uint64_t left = cuda->free_bytes - taken > pages ? cuda->free_bytes - taken - pages : 0;
+    const uint64_t pages =
+        cuda->memory.is_limited ? 0 : cuda->memory.free_bytes / RW_TUNE_FAR_PAGES_SHARE;
+    const uint64_t left =
+        cuda->memory.free_bytes - taken > pages ? cuda->memory.free_bytes - taken - pages : 0;
     uint64_t more = (uint64_t)((double)left * RW_TUNE_FAR_COLUMNS_SHARE) / bytes;
     more = more < cuts->n_features - 1 ? more : cuts->n_features - 1;
     cuda->place.n_columns += (uint32_t)more;
@@ -821,7 +740,7 @@ static int find_place(struct rw_cuda *cuda, struct rw_cuts *cuts,
     for (;;) {
         uint64_t needed;
         RW_TRY(find_needed(cuda, cuts, source, &needed));
-        if (needed <= cuda->free_bytes)
+        if (needed <= cuda->memory.free_bytes)
             return RW_OK;
         if (!rw_device_cache_drop_unused(cuda->device->number))
             return place_far(cuda, cuts, source, needed);
@@ -840,7 +759,7 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
     out->on_gpu = 1;
     snprintf(out->device, sizeof(out->device), "cuda:%d, %s", cuda->device->number,
              cuda->device->name);
-    if (!cuda->free_bytes) {
+    if (!cuda->memory.free_bytes) {
         rw_device_cache_drop_unused(cuda->device->number);
         RW_TRY(find_free_bytes(cuda));
     }
@@ -850,12 +769,12 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
     if (place < 0 && place != RW_ERR_MEMORY)
         RW_TRY(place);
     RW_TRY(dry_run(cuda, &engine->rules, cuts, &source, data, out));
-    out->free_bytes = cuda->free_bytes;
+    out->free_bytes = cuda->memory.free_bytes;
     if (place < 0 && cuda->place.least_bytes > out->most_bytes)
         out->most_bytes = cuda->place.least_bytes;
     if (!data->bins) { /* before anything is loaded; if they do not fit, the host makes the cuts */
         const uint64_t bytes = rw_cuda_cuts_bytes(data->set[0], engine->rules.cut.bins);
-        if (bytes > out->most_bytes && bytes <= cuda->free_bytes)
+        if (bytes > out->most_bytes && bytes <= cuda->memory.free_bytes)
             out->most_bytes = bytes;
     }
     /* If there is no room for measuring the link, its usual rate is assumed. */
@@ -882,10 +801,10 @@ static double far_doc_bytes(struct rw_cuda *cuda, const struct rw_plan_work *wor
                           work->leaves * work->bins * cell_bytes(cuda, work);
     if (cuda->place.is_far)
         return cuda->place.far_doc_bytes;
-    if (cuda->free_bytes || docs < 1.0 || find_free_bytes(cuda) < 0)
+    if (cuda->memory.free_bytes || docs < 1.0 || find_free_bytes(cuda) < 0)
         return 0.0;
-    const double far = (needed - (double)cuda->free_bytes) / docs;
-    cuda->free_bytes = 0; /* determined again when data is loaded */
+    const double far = (needed - (double)cuda->memory.free_bytes) / docs;
+    cuda->memory.free_bytes = 0; /* determined again when data is loaded */
     return fmin(fmax(far, 0.0), work->row_bytes);
 }
 
@@ -945,7 +864,7 @@ static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32
     if (source->codes) {
         RW_TRY(rw_host_ready_cuts(host, source->codes, &cuts, column));
         source->code_of = *column;
-    } else if (rw_cuda_cuts_bytes(dataset, host->base.rules.cut.bins) > cuda->free_bytes) {
+    } else if (rw_cuda_cuts_bytes(dataset, host->base.rules.cut.bins) > cuda->memory.free_bytes) {
         RW_TRY(rw_cuts_make(host->base.ctx, dataset, &host->base.rules.cut, &cuts));
     } else {
         RW_TRY(rw_cuda_cuts_make(cuda->device, dataset, &host->base.rules.cut, &cuts));
@@ -980,10 +899,10 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     rw_cuda_lambda_free(cuda->lambda);
     for (int set = 0; set < RW_MAX_SETS; set++) {
         rw_cuda_metrics_free(cuda->set[set].metrics);
-        if (!rw_cuda_is_dry(cuda))
+        if (!rw_cuda_is_dry(&cuda->memory))
             rw_transfer_pinned_free(cuda->set[set].far.column);
         for (int g = 0; g < RW_CUDA_GROUPS && !(set == 0 && cuda->codes); g++) {
-            if (!rw_cuda_is_dry(cuda))
+            if (!rw_cuda_is_dry(&cuda->memory))
                 rw_hist_matrix_free(cuda->set[set].matrix[g]);
             else
                 rw_mem_free(cuda->set[set].matrix[g]);
@@ -991,6 +910,6 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     }
     rw_device_free(cuda->d_hist_scratch);
     rw_hist_far_close(&cuda->hist_far);
-    rw_arena_free(&cuda->arena);
+    rw_arena_free(&cuda->memory.arena);
     rw_arena_free(&cuda->codes_arena);
 }

@@ -134,8 +134,8 @@ void rw_cuda_peers_publish(struct rw_cuda *cuda)
         own->built[g] = (struct rw_cuda_built){built->d_count, built->d_lambda, built->d_hess};
         own->searches |= cuda->group[g].cells.n_features > 0;
     }
-    own->reply = cuda->reply;
-    own->reply_set = cuda->reply_set;
+    own->reply = cuda->replies.reply;
+    own->reply_set = cuda->replies.set;
 }
 
 /* ---- waiting for other workers ---- */
@@ -206,7 +206,8 @@ static int send_addresses(struct rw_cuda *cuda)
     const size_t n = (size_t)peers->n_workers * (size_t)gather->n_groups;
     struct rw_cuda_peer *own = own_of(cuda);
     void *d;
-    RW_TRY(rw_arena_new(cuda->host.base.ctx, &cuda->arena, (void **)&built, n, sizeof(*built)));
+    RW_TRY(
+        rw_arena_new(cuda->host.base.ctx, &cuda->memory.arena, (void **)&built, n, sizeof(*built)));
     for (int r = 0; r < peers->n_workers; r++)
         memcpy(built + r * gather->n_groups, peers->peer[r].built,
                (size_t)gather->n_groups * sizeof(*built));

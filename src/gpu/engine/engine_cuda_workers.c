@@ -9,11 +9,7 @@
  * subtracts the sums from its cells of the parents. Between threads of one process, GPUs read these
  * cells from each other's memory (engine_cuda_peers.c). Otherwise NCCL carries messages between
  * GPUs. If the library is missing or two processes share a GPU, the messages go through the hosts.
- *
- * The splits of a partition have the number of documents of all workers that go left, but not of
- * this worker's. Only the device knows that number, once it has divided the documents. The host
- * does not wait for it. It enqueues the next histograms with estimates, and learns the numbers
- * before the next partition. */
+ */
 #include "gpu/engine/engine_cuda.h"
 
 /* Most bytes of the buffers and messages of one call. They limit the number of its nodes. */
@@ -130,7 +126,7 @@ int rw_cuda_workers_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
     if (n_workers == 1)
         return RW_OK;
     if (!cuda->workers)
-        RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, cuda->workers, 1));
+        RW_TRY(RW_ARENA_NEW(ctx, &cuda->memory.arena, cuda->workers, 1));
     struct rw_cuda_exchange *exchange = &cuda->workers->exchange;
     RW_TRY(RW_NEW(ctx, first, (size_t)n_workers + 1));
     RW_TRY(RW_NEW(ctx, cell, (size_t)group->n_features + n_workers + 2));
@@ -140,7 +136,7 @@ int rw_cuda_workers_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
         cell[r] = row[first[r]];
         most = r > 0 && cell[r] - cell[r - 1] > most ? cell[r] - cell[r - 1] : most;
     }
-    RW_TRY(RW_CUDA_TABLE(cuda, exchange->d_first[g], cell, (size_t)n_workers + 1));
+    RW_TRY(RW_CUDA_TABLE(&cuda->memory, exchange->d_first[g], cell, (size_t)n_workers + 1));
     exchange->begin[g] = exchange->n_cells;
     exchange->n_cells += most;
     /* group->cells: this worker's features, as a separate histogram. */
@@ -154,7 +150,8 @@ int rw_cuda_workers_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
     gather->n_cells += group->cells.n_cells;
     for (uint32_t f = first[worker]; f <= first[worker + 1]; f++)
         cell[f - first[worker]] = row[f] - row[first[worker]];
-    return RW_CUDA_TABLE(cuda, group->cells.d_row, cell, (size_t)group->cells.n_features + 1);
+    return RW_CUDA_TABLE(&cuda->memory, group->cells.d_row, cell,
+                         (size_t)group->cells.n_features + 1);
 }
 
 /* ---- memory ---- */
@@ -162,14 +159,10 @@ int rw_cuda_workers_divide(struct rw_cuda *cuda, int g, const uint32_t *row)
 /* Allocates sums of this worker's documents. Peers may read them until the last worker leaves. */
 static int new_built(struct rw_cuda *cuda, struct rw_cuda_cells *built, uint64_t n)
 {
-    struct rw_arena *arena = &cuda->host.memory.arena, own = *arena;
-    if (!cuda->peers || rw_cuda_is_dry(cuda))
-        return rw_cuda_new_cells(cuda, built, n);
-    struct rw_arena *shared = rw_cuda_peers_arena(cuda);
-    *arena = *shared;
+    cuda->memory.shared =
+        cuda->peers && !rw_cuda_is_dry(&cuda->memory) ? rw_cuda_peers_arena(cuda) : NULL;
     const int status = rw_cuda_new_cells(cuda, built, n);
-    *shared = *arena;
-    *arena = own;
+    cuda->memory.shared = NULL;
     return status;
 }
 
@@ -201,25 +194,16 @@ int rw_cuda_workers_allocate(struct rw_cuda *cuda)
         gather->built[g] = exchange->built[g] = *built;
         gather->own[g] = exchange->own[g] = cuda->group[g].cells;
     }
-    if (!rw_cuda_is_dry(cuda)) {
-        struct rw_cuda_counted *counted = &cuda->partition.counted;
-        RW_TRY(RW_ARENA_NEW(ctx, &cuda->arena, workers->all_n, host->base.rules.max_slots));
-        RW_TRY(rw_transfer_pinned_in(ctx, &cuda->arena, &counted->placed,
-                                     (RW_CUDA_MOST_PARTS + 1) * sizeof(*counted->placed)));
-        counted->word = (uint32_t *)(void *)(counted->placed + RW_CUDA_MOST_PARTS);
-        *counted->word = 0; /* launches are counted from 1 */
-        counted->d_node = (struct rw_hist_node *)(void *)cuda->partition.d_carried;
-    }
     if (cuda->peers)
-        return rw_cuda_is_dry(cuda) ? RW_OK : rw_cuda_peers_allocate(cuda);
+        return rw_cuda_is_dry(&cuda->memory) ? RW_OK : rw_cuda_peers_allocate(cuda);
     const uint64_t n_each = (uint64_t)workers->most_nodes * exchange->n_cells;
     RW_TRY(RW_HOST_NEW_RAW(host, exchange->d_send64, n_workers * n_each * WORDS));
     RW_TRY(RW_HOST_NEW_RAW(host, exchange->d_recv64, n_each * WORDS));
     RW_TRY(RW_HOST_NEW_RAW(host, exchange->d_send32, n_workers * n_each));
     RW_TRY(RW_HOST_NEW_RAW(host, exchange->d_recv32, n_each));
-    return rw_cuda_is_dry(cuda) || cuda->comm
+    return rw_cuda_is_dry(&cuda->memory) || cuda->comm
                ? RW_OK
-               : rw_transfer_pinned_in(ctx, &cuda->arena, &workers->staged,
+               : rw_transfer_pinned_in(ctx, &cuda->memory.arena, &workers->staged,
                                        (n_workers + 1) * n_each * WORDS * 8);
 }
 
@@ -233,15 +217,16 @@ int rw_cuda_workers_keep_one(struct rw_cuda *cuda, uint32_t first)
     int keep;
     if (!cuda->workers)
         return RW_OK;
-    RW_TRY(rw_cuda_answer(cuda, cuda->sample.d_lowest, sizeof(low)));
-    memcpy(low, cuda->answer, sizeof(low));
+    RW_TRY(rw_cuda_ask(&cuda->replies, cuda->nodes.sample.d_lowest, sizeof(low), 0));
+    RW_TRY(rw_cuda_take(&cuda->replies));
+    memcpy(low, cuda->replies.answer, sizeof(low));
     RW_TRY(rw_workers_keep_one(engine, (uint32_t)low[1], (uint32_t)(low[0] >> 32),
                                first + (low[0] == ~0ull ? 0 : (uint32_t)low[0]), &keep));
     /* If this worker has neither kept items nor the replacement, another one has. d_lowest then
      * pretends that this worker kept an item, so it chooses no replacement. */
-    return keep || low[1] > 0
-               ? RW_OK
-               : rw_transfer_write(cuda->device, &cuda->sample.d_lowest[1], &some, sizeof(some));
+    return keep || low[1] > 0 ? RW_OK
+                              : rw_transfer_write(cuda->device, &cuda->nodes.sample.d_lowest[1],
+                                                  &some, sizeof(some));
 }
 
 int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_cuda_begin *begin)
@@ -250,102 +235,21 @@ int rw_cuda_workers_begin(struct rw_cuda *cuda, struct rw_cuda_begin *begin)
         return RW_OK;
     RW_TRY(rw_comm_sum(ctx_of(cuda), (uint64_t *)(void *)begin,
                        offsetof(struct rw_cuda_begin, info) / sizeof(begin->sum.n)));
-    cuda->workers->all_n[0] = (uint32_t)begin->sum.n;
+    cuda->nodes.all_n[0] = (uint32_t)begin->sum.n;
     return RW_OK;
 }
 
-/* ---- sizes of nodes ---- */
-
-void rw_cuda_workers_add_part(struct rw_cuda *cuda, const struct rw_split *split)
-{
-    struct rw_cuda_workers *workers = cuda->workers;
-    const uint32_t number = workers->n_uncounted++;
-    struct rw_cuda_counted *counted = &cuda->partition.counted;
-    workers->uncounted[number] = (struct rw_sibling){split->slot, split->left, split->right};
-    counted->n_parts += cuda->n[split->slot] > 0;
-    counted->child[number] = -1;
-    counted->placed[number] = 0;
-    workers->all_n[split->left] = split->n_left;
-    workers->all_n[split->right] = workers->all_n[split->slot] - split->n_left;
-}
-
-int rw_cuda_workers_sizes(struct rw_cuda *cuda)
-{
-    struct rw_cuda_workers *workers = cuda->workers;
-    const struct rw_cuda_counted *counted = &cuda->partition.counted;
-    const uint32_t n = workers->n_uncounted;
-    RW_TRY(rw_cuda_flush(cuda));
-    if (n == 0)
-        return RW_OK;
-    const struct rw_transfer_reply reply = {.word = counted->word,
-                                            .step = 1,
-                                            .n = 1,
-                                            .bytes = n * sizeof(*counted->placed),
-                                            .value = counted->value};
-    RW_TRY(rw_transfer_await(cuda->device, &reply));
-    for (uint32_t i = 0; i < n; i++) {
-        const struct rw_sibling *part = &workers->uncounted[i];
-        rw_cuda_take_children(cuda, part->parent, part->smaller, part->larger,
-                              (uint32_t)counted->placed[i]);
-    }
-    workers->n_uncounted = 0;
-    return RW_OK;
-}
-
-/* Returns the part of the last partition whose child a node is, or -1. first: the first part to
- * look at; the parts before it come last. */
-static int part_of(const struct rw_cuda_workers *workers, int32_t slot, uint32_t first)
-{
-    const uint32_t n = workers->n_uncounted;
-    for (uint32_t k = 0; k < n; k++) {
-        const uint32_t i = (first + k) % n;
-        if (workers->uncounted[i].smaller == slot || workers->uncounted[i].larger == slot)
-            return (int)i;
-    }
-    return -1;
-}
+/* ---- histograms ---- */
 
 int rw_cuda_workers_estimates(const struct rw_cuda *cuda, const struct rw_sibling *siblings,
                               uint32_t n)
 {
-    const struct rw_cuda_workers *workers = cuda->workers;
-    if (cuda->partition.n_chunks == 0 || cuda->place.is_far) /* no partition is pending */
-        return 0;
     for (int g = 0; g < cuda->n_groups; g++) {
         if (!cuda->group[g].chosen || !cuda->group[g].choice.method->takes_estimates)
             return 0;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        if (part_of(workers, siblings[i].smaller, i) < 0)
-            return 0;
-    }
-    return 1;
+    return !cuda->place.is_far && rw_cuda_nodes_are_pending(&cuda->nodes, siblings, n);
 }
-
-/* Launches the pending partition, which writes the ranges of the n nodes to *d_node. Sets
- * cuda->node to estimates: shares of the parents' documents as of all workers. */
-static int estimate(struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n,
-                    const struct rw_hist_node **d_node)
-{
-    const struct rw_cuda_workers *workers = cuda->workers;
-    struct rw_cuda_partition *partition = &cuda->partition;
-    cuda->most_docs = 1;
-    for (uint32_t i = 0; i < n; i++) {
-        const int32_t slot = siblings[i].smaller, parent = siblings[i].parent;
-        const int part = part_of(workers, slot, i);
-        const uint32_t all = workers->all_n[slot], own = cuda->n[parent];
-        const uint32_t most = all < own ? all : own;
-        const double n_docs = (double)own * all / (workers->all_n[parent] + 1.0);
-        partition->counted.child[part] =
-            (int8_t)(2 * i + (workers->uncounted[part].larger == slot));
-        cuda->node[i] = (struct rw_hist_node){cuda->first[parent], (uint64_t)n_docs + 1};
-        cuda->most_docs = most > cuda->most_docs ? most : cuda->most_docs;
-    }
-    *d_node = partition->counted.d_node;
-    return rw_cuda_flush(cuda);
-}
-
-/* ---- histograms ---- */
 
 /* Lists the layouts of the messages of n nodes. Their sums over all workers will be in the buffers
  * from n_used on. */
@@ -357,7 +261,7 @@ static void list_wires(struct rw_cuda *cuda, const struct rw_sibling *siblings, 
     uint64_t at64 = 0, at32 = 0;
     for (uint32_t i = 0; i < n; i++) {
         wire[i] =
-            rw_cuda_wire_of(rules->newton, rules->bits, cuda->workers->all_n[siblings[i].smaller]);
+            rw_cuda_wire_of(rules->newton, rules->bits, cuda->nodes.all_n[siblings[i].smaller]);
         wire[i].at64 = (uint32_t)at64;
         wire[i].at32 = (uint32_t)at32;
         at64 += (uint64_t)wire[i].words * exchange->n_cells;
@@ -374,9 +278,12 @@ static void list_wires(struct rw_cuda *cuda, const struct rw_sibling *siblings, 
 static int send_messages(struct rw_cuda *cuda, const struct rw_cuda_wire *wire)
 {
     struct rw_cuda_exchange *exchange = &cuda->workers->exchange;
-    void *d;
-    RW_TRY(rw_cuda_send_two(cuda, wire, exchange->n_nodes * sizeof(*wire), "", 0, &d));
-    exchange->d_wire = d;
+    const size_t bytes = exchange->n_nodes * sizeof(*wire);
+    struct rw_cuda_piece piece;
+    RW_TRY(rw_cuda_room(&cuda->replies, bytes, &piece));
+    memcpy(piece.host, wire, bytes);
+    RW_TRY(rw_cuda_send(&cuda->replies, &piece, bytes));
+    exchange->d_wire = piece.d;
     RW_CUDA_TRY(cuda, rw_cuda_workers_pack(exchange, rw_cuda_stream(cuda)));
     RW_TRY(reduce_scatter(cuda, exchange->d_send64, exchange->d_recv64, exchange->n_each64,
                           RW_COMM_U64));
@@ -397,7 +304,8 @@ int rw_cuda_workers_histograms(struct rw_cuda *cuda, const struct rw_sibling *si
         return RW_OK;
     }
     if (rw_cuda_workers_estimates(cuda, siblings, n))
-        RW_TRY(estimate(cuda, siblings, n, &d_node));
+        RW_TRY(rw_cuda_nodes_estimate(&cuda->nodes, siblings, n, cuda->node, &cuda->most_docs,
+                                      &d_node));
     list_wires(cuda, siblings, n, wire);
     workers->gather.n_nodes = n;
     workers->gather.to = (uint32_t)cuda->n_used;

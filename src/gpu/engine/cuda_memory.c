@@ -1,0 +1,60 @@
+/* Implements cuda_memory.h. */
+#include "gpu/engine/cuda_memory.h"
+
+#include "base/machine.h"
+
+int rw_cuda_zeros(struct rw_cuda_memory *memory, void *out, size_t bytes)
+{
+    void *d;
+    RW_TRY(rw_host_new(memory->host, &d, bytes, 1, 1));
+    memcpy(out, &d, sizeof(d));
+    if (!rw_cuda_is_dry(memory))
+        RW_CU(memory->host->base.ctx, cudaMemsetAsync(d, 0, bytes, memory->device->stream));
+    return RW_OK;
+}
+
+int rw_cuda_table(struct rw_cuda_memory *memory, void *out, const void *from, size_t bytes)
+{
+    const char *const part = memory->host->memory.part;
+    void *d;
+    memory->host->memory.part = "tables";
+    RW_TRY(rw_host_new(memory->host, &d, bytes, 1, 1));
+    memory->host->memory.part = part;
+    memcpy(out, &d, sizeof(d));
+    return rw_cuda_is_dry(memory) ? RW_OK : rw_transfer_write(memory->device, d, from, bytes);
+}
+
+int rw_cuda_pinned(struct rw_cuda_memory *memory, struct rw_arena *arena, void *out, size_t bytes)
+{
+    void *p = memory;
+    if (!rw_cuda_is_dry(memory)) {
+        RW_TRY(rw_transfer_pinned_in(memory->host->base.ctx, arena, &p, bytes));
+        memset(p, 0, bytes);
+    }
+    memcpy(out, &p, sizeof(p));
+    return RW_OK;
+}
+
+int rw_cuda_pinned_codes(struct rw_cuda_memory *memory, void *out, uint64_t bytes)
+{
+    struct rw_ctx *ctx = memory->host->base.ctx;
+    char lack[RW_LIMIT_TEXT];
+    void *p = memory;
+    if (rw_cuda_is_dry(memory)) {
+        memory->host->memory.plan->far_bytes += bytes;
+    } else {
+        if (rw_memory_lacks(bytes, lack))
+            return rw_fail(ctx, RW_ERR_MEMORY,
+                           "out of memory: codes that do not fit cuda:%d need host memory of %s",
+                           memory->device->number, lack);
+        const int status = rw_transfer_pinned_alloc(ctx, &p, bytes);
+        if (status == RW_ERR_MEMORY)
+            return rw_fail(ctx, RW_ERR_MEMORY,
+                           "out of memory: codes that do not fit cuda:%d need %.1f MB of "
+                           "page-locked host memory, which the system refuses",
+                           memory->device->number, (double)bytes / 1e6);
+        RW_TRY(status);
+    }
+    memcpy(out, &p, sizeof(p));
+    return RW_OK;
+}

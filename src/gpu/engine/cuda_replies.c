@@ -1,0 +1,110 @@
+/* Implements cuda_replies.h. */
+#include "gpu/engine/cuda_replies.h"
+
+int rw_cuda_replies_allocate(struct rw_cuda_replies *replies, struct rw_cuda_memory *memory,
+                             struct rw_arena *arena, size_t stage_bytes, size_t answer_bytes,
+                             int has_sets)
+{
+    replies->device = memory->device;
+    replies->stage_bytes = stage_bytes;
+    replies->most_bytes = answer_bytes;
+    memory->host->memory.part = "scratch";
+    RW_TRY(RW_HOST_NEW_RAW(memory->host, replies->d_stage, stage_bytes));
+    RW_TRY(rw_cuda_pinned(memory, &memory->arena, &replies->stage, stage_bytes));
+    RW_TRY(rw_cuda_pinned(memory, &memory->arena, &replies->answer,
+                          answer_bytes + sizeof(*replies->answer_word)));
+    replies->answer_word = (uint32_t *)(void *)((char *)replies->answer + answer_bytes);
+    RW_TRY(rw_cuda_pinned(memory, arena, &replies->reply, 2 * sizeof(*replies->reply)));
+    return has_sets ? rw_cuda_pinned(memory, arena, &replies->set,
+                                     2 * RW_CUDA_MOST_SEARCHED * sizeof(*replies->set))
+                    : RW_OK;
+}
+
+/* ---- sending ---- */
+
+int rw_cuda_room(struct rw_cuda_replies *replies, size_t n_bytes, struct rw_cuda_piece *out)
+{
+    const size_t bytes = (n_bytes + 255) / 256 * 256;
+    if (bytes > replies->stage_bytes)
+        return rw_fail(replies->device->ctx, RW_ERR_INTERNAL, "%zu bytes do not fit the stage",
+                       bytes);
+    if (bytes > replies->stage_bytes - replies->stage_used) {
+        RW_TRY(rw_transfer_wait(replies->device));
+        replies->stage_used = 0;
+    }
+    out->host = replies->stage + replies->stage_used;
+    out->d = replies->d_stage + replies->stage_used;
+    replies->stage_used += bytes;
+    return RW_OK;
+}
+
+int rw_cuda_send(struct rw_cuda_replies *replies, const struct rw_cuda_piece *piece, size_t bytes)
+{
+    return rw_transfer_write_pinned(replies->device, piece->d, piece->host, bytes);
+}
+
+/* ---- answers and replies ---- */
+
+/* Waits for a reply. The stage is free then, since no work enqueued later has sent anything. */
+static int await(struct rw_cuda_replies *replies, struct rw_transfer_reply reply)
+{
+    RW_TRY(rw_transfer_await(replies->device, &reply));
+    replies->stage_used = 0;
+    return RW_OK;
+}
+
+int rw_cuda_ask(struct rw_cuda_replies *replies, void *d, size_t bytes, int clear)
+{
+    struct rw_ctx *ctx = replies->device->ctx;
+    if (bytes > replies->most_bytes)
+        return rw_fail(ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
+    replies->answer_bytes = bytes;
+    RW_CU(ctx,
+          rw_cuda_copy_answer(d, (uint32_t)(bytes / sizeof(uint32_t)), clear, replies->answer,
+                              replies->answer_word, ++replies->n_answers, replies->device->stream));
+    return RW_OK;
+}
+
+int rw_cuda_take(struct rw_cuda_replies *replies)
+{
+    return await(replies, (struct rw_transfer_reply){.word = replies->answer_word,
+                                                     .step = 1,
+                                                     .n = 1,
+                                                     .bytes = replies->answer_bytes,
+                                                     .value = replies->n_answers});
+}
+
+void rw_cuda_replies_number(struct rw_cuda_replies *replies, struct rw_cuda_search *search)
+{
+    const uint32_t number = ++replies->n_searches;
+    search->launch = number;
+    search->reply = &replies->reply[number % 2];
+    if (replies->set)
+        search->reply_set = replies->set + number % 2 * RW_CUDA_MOST_SEARCHED;
+}
+
+int rw_cuda_replies_await(struct rw_cuda_replies *replies, uint32_t n)
+{
+    const struct rw_cuda_reply *reply = &replies->reply[replies->n_searches % 2];
+    return await(replies,
+                 (struct rw_transfer_reply){.word = (const uint32_t *)(const void *)reply,
+                                            .step = 2, /* the low halves of the 64-bit words */
+                                            .n = (size_t)n * RW_CUDA_REPLY_WORDS,
+                                            .bytes = n * sizeof(reply->word[0]),
+                                            .value = replies->n_searches});
+}
+
+struct rw_cuda_found rw_cuda_found_of(const struct rw_cuda_reply *reply, uint32_t i)
+{
+    uint32_t number[RW_CUDA_REPLY_WORDS];
+    struct rw_cuda_found found;
+    for (int k = 0; k < RW_CUDA_REPLY_WORDS; k++)
+        number[k] = (uint32_t)(reply->word[i][k] >> 32);
+    const uint64_t gain = (uint64_t)number[1] << 32 | number[0];
+    memcpy(&found.gain, &gain, sizeof(found.gain));
+    found.column = (int32_t)number[2];
+    found.bin = number[3];
+    found.missing_left = (int32_t)number[4];
+    found.n_left = number[5];
+    return found;
+}
