@@ -78,8 +78,7 @@ def _of_pandas(data: Any, apart: Columns, categorical: Columns) -> Table:
     names = [column_name(name) for name in data.columns]
     check_names(names)
     columns = []
-    for i, name in enumerate(names):
-        series = data.iloc[:, i]
+    for i, (name, (_, series)) in enumerate(zip(names, data.items(), strict=True)):
         if i in apart or name in apart:
             columns.append(Column(series.to_numpy()))
         elif type(series.dtype).__name__ == "CategoricalDtype":
