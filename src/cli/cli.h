@@ -350,6 +350,7 @@ void rw_help_print(const struct rw_cli *cli);
  * separate the name from a text, the text continues below itself. */
 void rw_help_lines(FILE *out, const char *text);
 
+void rw_list_add(struct rw_list *list, const char *text);
 /* Splits "a,b" into copies of its parts. */
 struct rw_list rw_list_of(const char *text);
 /* Returns the texts joined by commas. */

@@ -69,14 +69,7 @@ int rw_record_end(struct rw_cli *cli, struct rw_record *record, json_t *files)
 
 /* ---- the line of 'train' ---- */
 
-static void add(const char *word)
-{
-    line.text = rw_grown(line.text, (size_t)line.n, sizeof(*line.text));
-    line.text[line.n++] = word;
-}
-
-/* Returns a path of the manifest as it is, or in the manifest's folder if the file is only there.
- */
+/* Returns a path of the manifest, in the manifest's folder if the file is only there. */
 static const char *find_file(const struct rw_cli *cli, const char *path)
 {
     const char *name = cli->operands.text[0], *slash = strrchr(name, '/');
@@ -95,7 +88,7 @@ static int add_parameter(const struct rw_cli *cli, const char *name, const char 
     if (!rw_param_info(at))
         return status;
     const int is_file = status >= 0 && rw_params_file(cli->params, at);
-    add(rw_text("--%s=%s", name, is_file ? find_file(cli, value) : value));
+    rw_list_add(&line, rw_text("--%s=%s", name, is_file ? find_file(cli, value) : value));
     return 0;
 }
 
@@ -104,11 +97,11 @@ static const char *files_of(const struct rw_cli *cli, const json_t *files,
                             const struct rw_list *given)
 {
     const json_t *list = json_object_get(files, "data");
-    struct rw_list found = {rw_need(json_array_size(list), sizeof(*found.text)), 0};
+    struct rw_list found = {NULL, 0};
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *path = json_string_value(json_array_get(list, i));
         if (path && strcmp(path, "-") != 0)
-            found.text[found.n++] = find_file(cli, path);
+            rw_list_add(&found, find_file(cli, path));
     }
     return given->n ? rw_joined(given) : found.n ? rw_joined(&found) : NULL;
 }
@@ -125,10 +118,11 @@ static int add_valid(const struct rw_cli *cli, const json_t *files, int number)
                         "the manifest does not name the files of validation set %d: pass them "
                         "with '--valid'",
                         number);
-    add(rw_text("--valid=%s", set));
+    rw_list_add(&line, rw_text("--valid=%s", set));
     for (size_t k = 0; k < sizeof(sides) / sizeof(*sides); k++) {
         const char *path = json_string_value(json_object_get(files, sides[k]));
-        add(rw_text("--valid-%s=%s", sides[k], path ? find_file(cli, path) : "none"));
+        rw_list_add(&line,
+                    rw_text("--valid-%s=%s", sides[k], path ? find_file(cli, path) : "none"));
     }
     return 0;
 }
@@ -146,11 +140,11 @@ static int make_line(const struct rw_cli *cli, const json_t *document)
         return rw_wrong(cli, "the manifest does not name the files of the training set: pass them "
                              "with '--data'");
     const struct rw_list files = rw_list_of(train);
-    add("train");
+    rw_list_add(&line, "train");
     for (size_t i = 0; i < sizeof(splits) / sizeof(*splits); i++) {
         const char *split = json_string_value(json_object_get(document, splits[i]));
         if (split)
-            add(rw_text("--%s=%s", splits[i], find_file(cli, split)));
+            rw_list_add(&line, rw_text("--%s=%s", splits[i], find_file(cli, split)));
     }
     int n = 0;
     while (!json_object_get(document, "split-time") &&
@@ -164,18 +158,18 @@ static int make_line(const struct rw_cli *cli, const json_t *document)
         return rw_wrong(cli, "the manifest does not name the model that the training continued: "
                              "pass it with '--init'");
     if (start)
-        add(rw_text("--init=%s", init_path ? init_path : find_file(cli, model)));
+        rw_list_add(&line, rw_text("--init=%s", init_path ? init_path : find_file(cli, model)));
     json_object_foreach(json_object_get(document, "given"), name, value)
         RW_STEP(add_parameter(cli, name, json_is_string(value) ? json_string_value(value) : ""));
     if (threads)
-        add(rw_text("--threads=%s", threads));
+        rw_list_add(&line, rw_text("--threads=%s", threads));
     if (device)
-        add(rw_text("--device=%s", device));
+        rw_list_add(&line, rw_text("--device=%s", device));
     if (is_quiet)
-        add("--quiet");
-    add("--"); /* a file's name is never an option */
+        rw_list_add(&line, "--quiet");
+    rw_list_add(&line, "--"); /* a file's name is never an option */
     for (int i = 0; i < files.n; i++)
-        add(files.text[i]);
+        rw_list_add(&line, files.text[i]);
     return 0;
 }
 
@@ -204,12 +198,11 @@ static int run(struct rw_cli *cli)
     RW_STEP(read_manifest(cli->operands.text[0], &document));
     again.expected = json_dumps(document, 0);
     RW_STEP(rw_manifest_compare(cli->ctx, again.expected, again.expected, &again.difference));
-    const json_t *functions = json_object_get(document, "functions");
-    if (functions)
+    if (json_object_get(document, "functions"))
         return rw_wrong(cli, "the training used functions of Python, which only rankwood.verify "
                              "can repeat");
     RW_STEP(make_line(cli, document));
-    add(NULL);
+    rw_list_add(&line, NULL);
     RW_STEP(rw_train_again(line.n - 1, (char **)(uintptr_t)line.text, &again));
     if (!again.difference)
         RW_STEP(rw_manifest_compare(cli->ctx, again.expected, again.text, &again.difference));

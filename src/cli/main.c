@@ -20,7 +20,7 @@ struct parsing {
     int format, quiet, verbose, strict, is_json, is_help;
 };
 
-static void list_add(struct rw_list *list, const char *text)
+void rw_list_add(struct rw_list *list, const char *text)
 {
     list->text = rw_grown(list->text, (size_t)list->n, sizeof(*list->text));
     list->text[list->n++] = text;
@@ -31,7 +31,7 @@ struct rw_list rw_list_of(const char *text)
     struct rw_list list = {NULL, 0};
     char *rest = NULL;
     for (char *one = strtok_r(rw_copy(text), ",", &rest); one; one = strtok_r(NULL, ",", &rest))
-        list_add(&list, one);
+        rw_list_add(&list, one);
     return list;
 }
 
@@ -323,12 +323,12 @@ static int take(struct parsing *p, struct rw_option *option, const char *text)
         return 0;
     case RW_OPTION_INPUTS_AFTER:
         p->operand_list = option->value;
-        list_add(option->value, text);
+        rw_list_add(option->value, text);
         return 0;
     case RW_OPTION_LIST:
     case RW_OPTION_INPUT_SETS:
     case RW_OPTION_INPUTS_OR_NONE:
-        list_add(option->value, text);
+        rw_list_add(option->value, text);
         return 0;
     case RW_OPTION_INPUTS:
         *(struct rw_list *)option->value = rw_list_of(text);
@@ -407,7 +407,7 @@ static void take_operand(struct parsing *p, const char *text)
     }
     if (!p->elsewhere_operand)
         p->between = NULL;
-    list_add(p->operand_list ? p->operand_list : &p->cli->operands, text);
+    rw_list_add(p->operand_list ? p->operand_list : &p->cli->operands, text);
 }
 
 static int read_line(struct parsing *p, int argc, char **argv)

@@ -71,14 +71,9 @@ static int next_record(struct reading *r, struct rw_word field[MOST_FIELDS])
 /* Returns the whole number that the field is, or -1. */
 static long whole(const struct rw_word *field)
 {
-    long value = 0;
-    for (size_t i = 0; i < field->n; i++) {
-        const unsigned digit = (unsigned char)field->text[i] - '0';
-        if (digit > 9 || value > 100000000)
-            return -1;
-        value = 10 * value + (long)digit;
-    }
-    return field->n > 0 ? value : -1;
+    uint64_t value;
+    const char *end = rw_number_digits(field->text, 1000000009, &value);
+    return end == field->text + field->n ? (long)value : -1;
 }
 
 /* ---- columns ---- */
@@ -256,6 +251,11 @@ static int read_file(struct reading *r, const char *columns, int needs_sessions)
 
 /* ---- checks of sessions ---- */
 
+static int is_later(const struct rw_impression *a, const struct rw_impression *b)
+{
+    return a->file != b->file ? a->file > b->file : a->line > b->line;
+}
+
 static int by_session(const void *a, const void *b)
 {
     const struct rw_impression *x = a, *y = b;
@@ -263,17 +263,18 @@ static int by_session(const void *a, const void *b)
         return x->session < y->session ? -1 : 1;
     if (x->position != y->position)
         return x->position < y->position ? -1 : 1;
-    if (x->file != y->file)
-        return x->file < y->file ? -1 : 1;
-    return (x->line > y->line) - (x->line < y->line);
+    return is_later(x, y) - is_later(y, x);
 }
 
-/* Fails as two rows of a session have the same `what`, such as "position 3". */
-static int repeated(const struct reading *r, const struct rw_impression *a,
-                    const struct rw_impression *b, const char *what)
+/* Fails as two rows of a session have the same thing, such as "position 3". */
+__attribute__((format(printf, 4, 5))) static int repeated(const struct reading *r,
+                                                          const struct rw_impression *a,
+                                                          const struct rw_impression *b,
+                                                          const char *format, ...)
 {
-    const int a_is_later = a->file > b->file || (a->file == b->file && a->line > b->line);
-    const struct rw_impression *later = a_is_later ? a : b, *first = a_is_later ? b : a;
+    const struct rw_impression *later = is_later(a, b) ? a : b, *first = later == a ? b : a;
+    char what[400];
+    RW_FORMAT_ARGS(what, format);
     return rw_fail(r->ctx, RW_ERR_DATA,
                    "%s:%u:1: session '%.300s' has %s twice; it is already in line %u of '%s'",
                    r->paths[later->file], later->line, r->log->session.text[b->session], what,
@@ -289,18 +290,13 @@ static int check_sessions(const struct reading *r)
         const struct rw_impression *row = &log->row[i];
         const struct rw_click_pair *pair = &log->pair[row->pair];
         const size_t before = last[row->pair];
-        char what[400];
         last[row->pair] = i + 1;
-        if (before && log->row[before - 1].session == row->session) {
-            snprintf(what, sizeof(what), "document '%.300s'", pair->document);
-            return repeated(r, &log->row[before - 1], row, what);
-        }
+        if (before && log->row[before - 1].session == row->session)
+            return repeated(r, &log->row[before - 1], row, "document '%.300s'", pair->document);
         if (i == 0 || row[-1].session != row->session)
             continue;
-        if (row[-1].position == row->position) {
-            snprintf(what, sizeof(what), "position %d", row->position);
-            return repeated(r, &row[-1], row, what);
-        }
+        if (row[-1].position == row->position)
+            return repeated(r, &row[-1], row, "position %d", row->position);
         const uint32_t query = log->pair[row[-1].pair].query;
         if (query != pair->query)
             return rw_fail(r->ctx, RW_ERR_DATA,

@@ -71,7 +71,7 @@ struct job {
     double variance[RW_JUDGE_MAX_POSITIONS][RW_JUDGE_MAX_POSITIONS];
     double clicks[RW_JUDGE_MAX_POSITIONS], expected[RW_JUDGE_MAX_POSITIONS];
     /* dbn */
-    size_t *session_first; /* [log->n_sessions + 1] rows */
+    size_t *session_first; /* [log->n_sessions + 1] rows; owned */
     double continuation, mean_satisfaction;
     struct cascade_sums sums;
 };
@@ -443,9 +443,8 @@ static void warn_of_late_sessions(const struct job *job)
     const struct rw_click_log *log = job->log;
     const unsigned first = job->position[0].position;
     uint32_t n_late = 0;
-    for (size_t i = 0; i < log->n; i++)
-        n_late += log->row[i].position != first &&
-                  (i == 0 || log->row[i].session != log->row[i - 1].session);
+    for (uint32_t s = 0; s < log->n_sessions; s++)
+        n_late += log->row[job->session_first[s]].position != first;
     if (n_late > 0)
         rw_log(job->ctx, RW_LOG_WARNING,
                "sessions without position %u: %u of %u; 'dbn' takes the first document of each as "
@@ -456,12 +455,10 @@ static void warn_of_late_sessions(const struct job *job)
 static int estimate_dbn(struct job *job)
 {
     const struct rw_click_log *log = job->log;
-    size_t *session_first RW_FREED = NULL;
     double change = 1.0;
-    RW_TRY(RW_NEW(job->ctx, session_first, (size_t)log->n_sessions + 1));
+    RW_TRY(RW_NEW(job->ctx, job->session_first, (size_t)log->n_sessions + 1));
     for (size_t i = 0; i < log->n; i++)
-        session_first[log->row[i].session + 1] = i + 1;
-    job->session_first = session_first;
+        job->session_first[log->row[i].session + 1] = i + 1;
     warn_of_late_sessions(job);
     job->continuation = job->mean_satisfaction = 0.5;
     for (uint32_t i = 0; i < log->n_pairs; i++) {
@@ -697,6 +694,7 @@ int rw_judge_new(struct rw_ctx *ctx, const struct rw_judge *how, const char *con
     job->out = *out;
     const int status = fill(job, paths, n_paths);
     rw_mem_free(job->pair);
+    rw_mem_free(job->session_first);
     if (status < 0) {
         rw_free(*out);
         *out = NULL;
