@@ -172,7 +172,7 @@
  * codes' bytes. A node is large if it has at least 1 / LARGE of all documents. In smaller nodes, a
  * partition reads a sector of 32 bytes per document from a column, too. FADE: the value of a use
  * one tree later. WORTH: by how much a column's use must exceed that of the column it replaces, as
- * a share of the copy's cost in documents (is_worth_it in engine_cuda_far.c). SAVED: the share of a
+ * a share of the copy's cost in documents (is_worth_it in cuda_columns.c). SAVED: the share of a
  * partition's time that a column saves if it is made just before. A_TREE: most copies between two
  * trees. A copy takes 0.074 ms, a partition of all documents 0.088 ms, or 0.020 from a column.
  * SHARE is as large as the limit on memory of `bench train` allows.
@@ -198,7 +198,7 @@
  * A partition of a node with fewer than one in this many documents reads the codes of its feature
  * from host memory, in sectors of 32 bytes at about 0.4 of a copy's rate. For a larger node the
  * whole column is copied first, one byte per document, or two for codes of 16 bits; also for a
- * smaller one if the copy is worth it (engine_cuda_far.c). With one byte, both take the same time
+ * smaller one if the copy is worth it (cuda_columns.c). With one byte, both take the same time
  * at one in 84. */
 #define RW_TUNE_FAR_SECTOR_DOCS 64
 /* The share of the memory left for codes that is used for columns; the rest is for tiles. A column

@@ -24,6 +24,15 @@ int rw_cuda_table(struct rw_cuda_memory *memory, void *out, const void *from, si
     return rw_cuda_is_dry(memory) ? RW_OK : rw_transfer_write(memory->device, d, from, bytes);
 }
 
+int rw_cuda_new_cells(struct rw_cuda_memory *memory, struct rw_cuda_cells *cells, uint64_t n)
+{
+    struct rw_host *host = memory->host;
+    const size_t size = rw_hist_sum_bytes(cells->narrow), n_cells = n * cells->n_cells;
+    RW_TRY(RW_HOST_NEW_RAW(host, cells->d_count, n_cells));
+    RW_TRY(rw_host_new(host, &cells->d_lambda, n_cells, size, 1));
+    return host->base.rules.newton ? rw_host_new(host, &cells->d_hess, n_cells, size, 1) : RW_OK;
+}
+
 int rw_cuda_pinned(struct rw_cuda_memory *memory, struct rw_arena *arena, void *out, size_t bytes)
 {
     void *p = memory;
@@ -39,22 +48,22 @@ int rw_cuda_pinned_codes(struct rw_cuda_memory *memory, void *out, uint64_t byte
 {
     struct rw_ctx *ctx = memory->host->base.ctx;
     char lack[RW_LIMIT_TEXT];
-    void *p = memory;
+    void *p;
     if (rw_cuda_is_dry(memory)) {
         memory->host->memory.plan->far_bytes += bytes;
-    } else {
-        if (rw_memory_lacks(bytes, lack))
-            return rw_fail(ctx, RW_ERR_MEMORY,
-                           "out of memory: codes that do not fit cuda:%d need host memory of %s",
-                           memory->device->number, lack);
-        const int status = rw_transfer_pinned_alloc(ctx, &p, bytes);
-        if (status == RW_ERR_MEMORY)
-            return rw_fail(ctx, RW_ERR_MEMORY,
-                           "out of memory: codes that do not fit cuda:%d need %.1f MB of "
-                           "page-locked host memory, which the system refuses",
-                           memory->device->number, (double)bytes / 1e6);
-        RW_TRY(status);
+        return RW_OK;
     }
+    if (rw_memory_lacks(bytes, lack))
+        return rw_fail(ctx, RW_ERR_MEMORY,
+                       "out of memory: codes that do not fit cuda:%d need host memory of %s",
+                       memory->device->number, lack);
+    const int status = rw_transfer_pinned_alloc(ctx, &p, bytes);
+    if (status == RW_ERR_MEMORY)
+        return rw_fail(ctx, RW_ERR_MEMORY,
+                       "out of memory: codes that do not fit cuda:%d need %.1f MB of page-locked "
+                       "host memory, which the system refuses",
+                       memory->device->number, (double)bytes / 1e6);
+    RW_TRY(status);
     memcpy(out, &p, sizeof(p));
     return RW_OK;
 }

@@ -5,7 +5,7 @@
 
 #include "gpu/device/cu_check.h"
 #include "gpu/device/device.h"
-#include "tree/engine_host.h"
+#include "gpu/engine/cu_engine.h"
 
 struct rw_cuda_memory {
     struct rw_host *host; /* counts bytes; its `plan` is set in a dry run */
@@ -20,6 +20,7 @@ struct rw_cuda_memory {
     /* Bytes by which the choice of methods in the first tree will change the memory in use; 0 in
      * dry runs and afterwards. */
     int64_t to_settle;
+    uint64_t brief_bytes; /* in use until methods are chosen, and not counted */
     /* The largest number of bytes in use so far, including memory that is freed later. */
     uint64_t most_bytes;
 };
@@ -53,7 +54,11 @@ int rw_cuda_table(struct rw_cuda_memory *memory, void *out, const void *from, si
 #define RW_CUDA_TABLE(memory, d, from, n) \
     rw_cuda_table((memory), &(d), (from), (n) * sizeof(*(from)))
 
+/* Allocates the counts and sums of n histograms, whose shape is set. */
+int rw_cuda_new_cells(struct rw_cuda_memory *memory, struct rw_cuda_cells *cells, uint64_t n);
+
 /* Allocates zeroed page-locked memory, which the arena frees. A dry run does not count it. */
 int rw_cuda_pinned(struct rw_cuda_memory *memory, struct rw_arena *arena, void *out, size_t bytes);
-/* Allocates page-locked memory for codes, which the caller frees with rw_transfer_pinned_free. */
+/* Allocates page-locked memory for codes, which the caller frees with rw_transfer_pinned_free. A
+ * dry run counts it, and leaves *out unchanged. out: the address of a pointer. */
 int rw_cuda_pinned_codes(struct rw_cuda_memory *memory, void *out, uint64_t bytes);

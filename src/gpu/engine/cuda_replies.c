@@ -108,3 +108,29 @@ struct rw_cuda_found rw_cuda_found_of(const struct rw_cuda_reply *reply, uint32_
     found.n_left = number[5];
     return found;
 }
+
+void rw_cuda_split_of(const struct rw_host *host, int32_t slot, const struct rw_cuda_found *found,
+                      const struct rw_code_set *set, struct rw_split *split)
+{
+    const struct rw_cuts *cuts = host->set[0].bins->cuts;
+    split->slot = slot;
+    split->column = found->column;
+    split->is_set = 0;
+    if (found->column < 0)
+        return;
+    if (rw_cuts_by_category(cuts, (uint32_t)found->column)) {
+        const struct rw_category_split by_set = {.left = *set,
+                                                 .missing_left = found->missing_left,
+                                                 .gain = found->gain,
+                                                 .n_left = found->n_left};
+        *split = rw_host_set_split(host, slot, (uint32_t)found->column, &by_set);
+        return;
+    }
+    split->feature = cuts->feature[found->column];
+    split->bin = found->bin;
+    split->cut = cuts->cut[cuts->offset[found->column] + found->bin];
+    split->missing_left = found->missing_left;
+    split->gain = found->gain;
+    split->noise = rw_host_noise(host, slot, (uint32_t)found->column);
+    split->n_left = found->n_left;
+}

@@ -49,3 +49,7 @@ void rw_cuda_replies_number(struct rw_cuda_replies *replies, struct rw_cuda_sear
 int rw_cuda_replies_await(struct rw_cuda_replies *replies, uint32_t n);
 /* Returns the result of a search for node i. */
 struct rw_cuda_found rw_cuda_found_of(const struct rw_cuda_reply *reply, uint32_t i);
+/* Converts a result to a split. set: the codes that go left, for a categorical feature. A split by
+ * bin leaves the split's own set unchanged. */
+void rw_cuda_split_of(const struct rw_host *host, int32_t slot, const struct rw_cuda_found *found,
+                      const struct rw_code_set *set, struct rw_split *split);

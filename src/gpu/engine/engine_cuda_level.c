@@ -6,38 +6,31 @@
 
 int rw_cuda_level_allocate(struct rw_cuda *cuda)
 {
+    struct rw_host *host = &cuda->host;
     struct rw_cuda_level *level = &cuda->level;
-    const struct rw_engine *engine = &cuda->host.base;
+    const struct rw_engine_rules *rules = &host->base.rules;
+    struct rw_arena *arena = &cuda->memory.arena;
     uint32_t most_codes = 0;
-    if (!engine->rules.symmetric)
+    if (!rules->symmetric)
         return RW_OK;
     for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_cuda_categories *categories = &cuda->group[g].categories;
+        const struct rw_cuda_categories *categories = &cuda->categories[g];
         if (categories->n > 0 && categories->most_codes >= most_codes)
             most_codes = categories->most_codes + 1; /* and the cell of missing values */
     }
+    const size_t n_cells = (size_t)rw_rules_histograms(rules) * most_codes;
     cuda->level_sets.stride = most_codes;
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, cuda->level_sets.d_cell,
-                           (size_t)rw_rules_histograms(&engine->rules) * most_codes));
-    RW_TRY(RW_HOST_NEW_RAW(&cuda->host, level->d_found, (size_t)engine->info.n_features + 1));
-    RW_TRY(rw_host_new(&cuda->host, (void **)&level->d_best,
-                       sizeof(*level->d_best) + engine->rules.max_slots * sizeof(*level->d_n_left),
-                       1, 1));
+    RW_TRY(RW_HOST_NEW_RAW(host, cuda->level_sets.d_cell, n_cells));
+    RW_TRY(RW_ARENA_NEW(host->base.ctx, arena, cuda->level_sets.cell, n_cells));
+    RW_TRY(RW_HOST_NEW_RAW(host, level->d_found, (size_t)host->base.info.n_features + 1));
+    RW_TRY(rw_host_new(host, (void **)&level->d_best,
+                       sizeof(*level->d_best) + rules->max_slots * sizeof(*level->d_n_left), 1, 1));
     level->d_n_left = (uint32_t *)(void *)(level->d_best + 1);
+    if (!most_codes || !rules->penalty)
+        return RW_OK;
+    RW_TRY(RW_ARENA_NEW(host->base.ctx, arena, host->penalty, host->base.info.n_features));
+    rw_host_set_rules(host, NULL, host->penalty);
     return RW_OK;
-}
-
-int rw_cuda_level_allocate_host(struct rw_cuda *cuda)
-{
-    struct rw_host *host = &cuda->host;
-    if (cuda->level_sets.stride && host->base.rules.penalty) {
-        RW_TRY(RW_ARENA_NEW(host->base.ctx, &cuda->memory.arena, host->penalty,
-                            host->base.info.n_features));
-        rw_host_set_rules(host, NULL, host->penalty);
-    }
-    return RW_ARENA_NEW(cuda->host.base.ctx, &cuda->memory.arena, cuda->level_sets.cell,
-                        (size_t)rw_rules_histograms(&cuda->host.base.rules) *
-                            cuda->level_sets.stride);
 }
 
 /* Launches the search for the split of a level: by each feature, then the best of all. */
@@ -45,13 +38,13 @@ static int launch_level(struct rw_cuda *cuda, const struct rw_cuda_level *level)
 {
     uint32_t n = 0, first = 0;
     for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_cuda_cells *cells = &cuda->group[g].cells;
+        const struct rw_cuda_cells *cells = &cuda->cells[g];
         RW_CUDA_TRY(cuda, rw_cuda_level_group(level, cells, n, rw_cuda_stream(cuda)));
         n += cells->n_features;
     }
     RW_CUDA_TRY(cuda, rw_cuda_level_pick(level, n, rw_cuda_stream(cuda)));
     for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_cuda_cells *cells = &cuda->group[g].cells;
+        const struct rw_cuda_cells *cells = &cuda->cells[g];
         RW_CUDA_TRY(cuda, rw_cuda_level_left(level, cells, first, rw_cuda_stream(cuda)));
         first += cells->n_features;
     }
@@ -64,7 +57,7 @@ static int launch_level(struct rw_cuda *cuda, const struct rw_cuda_level *level)
 static int read_cells(struct rw_cuda *cuda, int g, uint32_t f, uint32_t n_cells)
 {
     const uint32_t stride = cuda->level_sets.stride;
-    RW_CUDA_TRY(cuda, rw_cuda_level_cells(&cuda->level, &cuda->group[g].cells, f, n_cells, stride,
+    RW_CUDA_TRY(cuda, rw_cuda_level_cells(&cuda->level, &cuda->cells[g], f, n_cells, stride,
                                           cuda->level_sets.d_cell, rw_cuda_stream(cuda)));
     return rw_transfer_read(cuda->device, cuda->level_sets.cell, cuda->level_sets.d_cell,
                             (size_t)cuda->level.n * stride * sizeof(*cuda->level_sets.cell));
@@ -86,9 +79,9 @@ static int search_all_sets(struct rw_cuda *cuda, const int32_t *slots, struct rw
     const struct rw_level level = {&cuda->host, slots, (int)cuda->level.n, copy_cells};
     struct rw_split best = out[0];
     for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_cuda_group *group = &cuda->group[g];
-        for (uint32_t f = 0; f < group->cells.n_features && group->categories.n > 0; f++) {
-            const uint32_t column = group->column[group->first_own + f];
+        const uint32_t *own = cuda->codes.shared->group[g].column + cuda->first_own[g];
+        for (uint32_t f = 0; f < cuda->cells[g].n_features && cuda->categories[g].n > 0; f++) {
+            const uint32_t column = own[f];
             if (!rw_cuts_by_category(cuts, column) ||
                 !rw_host_allows(&cuda->host, slots[0], column))
                 continue;
@@ -110,13 +103,11 @@ int rw_cuda_best_level(struct rw_engine *engine, const int32_t *slots, int n, st
     struct rw_cuda_piece piece;
     RW_TRY(rw_cuda_nodes_launch(&cuda->nodes));
     RW_TRY(rw_cuda_room(&cuda->replies, allowed + buffers, &piece));
+    uint32_t *buffer = (uint32_t *)piece.host + allowed / sizeof(uint32_t);
     if (allowed)
-        memcpy(piece.host, (const char *)cuda->host.allowed + (size_t)slots[0] * allowed, allowed);
-    for (int i = 0; i < n; i++) {
-        if (cuda->buffer_of[slots[i]] < 0)
-            return rw_fail(engine->ctx, RW_ERR_INTERNAL, "a split without a histogram");
-        ((uint32_t *)((char *)piece.host + allowed))[i] = (uint32_t)cuda->buffer_of[slots[i]];
-    }
+        memcpy(piece.host, rw_cuda_allowed(cuda, slots[0]), allowed);
+    for (int i = 0; i < n; i++)
+        RW_TRY(rw_cuda_buffer_of(cuda, slots[i], &buffer[i]));
     RW_TRY(rw_cuda_send(&cuda->replies, &piece, allowed + buffers));
     level->rule = engine->split_rule;
     level->d_direction = cuda->search.d_direction;
@@ -135,7 +126,7 @@ int rw_cuda_best_level(struct rw_engine *engine, const int32_t *slots, int n, st
     const char *n_left = (const char *)cuda->replies.answer + sizeof(best);
     for (int i = 0; i < n; i++) {
         memcpy(&best.n_left, n_left + (size_t)i * sizeof(best.n_left), sizeof(best.n_left));
-        rw_cuda_take_split(&cuda->host, slots[0], &best, NULL, &out[i]);
+        rw_cuda_split_of(&cuda->host, slots[0], &best, NULL, &out[i]);
         out[i].slot = slots[i];
     }
     return cuda->level_sets.stride ? search_all_sets(cuda, slots, out) : RW_OK;

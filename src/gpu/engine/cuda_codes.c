@@ -1,0 +1,278 @@
+/* Implements cuda_codes.h, except for the files that it names: groups, matrices of codes, and where
+ * each feature's codes are. */
+#include "gpu/engine/cuda_codes.h"
+
+#include "gpu/binning/device_cuts.h"
+
+/* ---- groups ---- */
+
+/* Puts each feature in the group of its codes' width. Narrow features, whose codes fit 4 bits, join
+ * the group of 8 bits if there are features of 8 bits, so that one launch serves both. */
+static int make_groups(struct rw_ctx *ctx, const struct rw_cuts *cuts,
+                       struct rw_cuda_shared *shared)
+{
+    static const int group_bits[RW_CUDA_GROUPS] = {4, 8, 16};
+    int narrow_with = 4;
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        if (rw_code_bits(rw_cuts_n_codes(cuts, f)) == 8)
+            narrow_with = 8;
+    for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+        struct rw_cuda_group *group = &shared->group[shared->n_groups];
+        group->bits = group_bits[g];
+        if (!group->column)
+            RW_TRY(RW_ARENA_NEW(ctx, &shared->arena, group->column, cuts->n_features));
+        for (int narrow = 0; narrow < 2; narrow++) {
+            for (uint32_t f = 0; f < cuts->n_features; f++) {
+                const uint32_t n_codes = rw_cuts_n_codes(cuts, f);
+                const int bits = rw_code_bits(n_codes);
+                if ((bits == 4) != narrow || (narrow ? narrow_with : bits) != group->bits)
+                    continue;
+                group->column[group->n_features++] = f;
+                group->n_narrow += (uint32_t)(bits < group->bits);
+                group->n_bins = n_codes > group->n_bins ? n_codes : group->n_bins;
+            }
+        }
+        const uint32_t fours = (group->n_bins + 3) / 4 * 4; /* searches read four cells at a time */
+        if (fours <= RW_HIST_MOST_BINS)
+            group->n_bins = fours;
+        shared->n_groups += group->n_features > 0;
+    }
+    return RW_OK;
+}
+
+int rw_cuda_codes_begin(struct rw_cuda_codes *codes, uint32_t n_docs)
+{
+    struct rw_bins *bins = codes->host->set[0].bins;
+    codes->n_docs = n_docs;
+    codes->n_features = bins->cuts->n_features;
+    if (codes->shared)
+        return RW_OK;
+    RW_TRY(rw_cuda_shared_new(codes));
+    if (!rw_cuda_is_dry(codes->memory)) {
+        codes->shared->cuts = bins->cuts;
+        bins->owns_cuts = 0;
+    }
+    return make_groups(codes->host->base.ctx, bins->cuts, codes->shared);
+}
+
+/* ---- matrices ---- */
+
+uint64_t rw_cuda_tile_bytes(const struct rw_hist_matrix *matrix, uint32_t tile)
+{
+    const struct rw_hist_tile *of = &matrix->tile[tile];
+    const uint64_t docs = of->far_word ? of->n_here : matrix->n_docs;
+    return docs * rw_hist_tile_doc_bytes(matrix, tile);
+}
+
+struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda_codes *codes, int g,
+                                               uint32_t n_docs, int layouts)
+{
+    const struct rw_cuda_group *group = &codes->shared->group[g];
+    return (struct rw_hist_matrix_spec){.bits = group->bits,
+                                        .n_features = group->n_features,
+                                        .n_docs = n_docs,
+                                        .n_bins = group->n_bins,
+                                        .n_narrow = group->n_narrow,
+                                        .layouts = layouts};
+}
+
+/* Returns the layouts of a group's matrix of the training set. Columns are for partitions, and for
+ * methods that read them. They are made if they fit a quarter of the memory that is left, or if a
+ * forced method needs them. */
+static int layouts_of(const struct rw_cuda_codes *codes, int g)
+{
+    const struct rw_cuda_group *group = &codes->shared->group[g];
+    const uint64_t bytes = (uint64_t)codes->n_docs * group->n_features * (uint32_t)group->bits / 8;
+    const int is_forced = codes->host->base.rules.hist != NULL;
+    const int are_wanted = codes->wants_columns || (!is_forced && !codes->memory->is_limited);
+    return are_wanted && (is_forced || bytes <= rw_cuda_left_bytes(codes->memory) / 4)
+               ? RW_HIST_TILES | RW_HIST_COLUMNS
+               : RW_HIST_TILES;
+}
+
+/* Counts the device memory of a matrix's codes. */
+static void count_matrix(struct rw_host *host, const struct rw_hist_matrix *matrix)
+{
+    host->memory.part = "codes";
+    for (uint32_t t = 0; t < matrix->n_tiles; t++)
+        rw_host_count(host, (rw_cuda_tile_bytes(matrix, t) + 127) / 128 * 128);
+    host->memory.part = "column copies";
+    rw_host_count(host, matrix->column_words * matrix->n_features * sizeof(*matrix->d_column));
+}
+
+/* Makes a group's codes on the device, and for the training set their counts. */
+static int make_matrix(struct rw_cuda_codes *codes, int set, int g,
+                       const struct rw_cuda_source *source)
+{
+    struct rw_cuda_group *group = &codes->shared->group[g];
+    struct rw_hist_matrix **matrix =
+        set == 0 ? &codes->shared->matrix[g] : &codes->set[set].matrix[g];
+    struct rw_ctx *ctx = codes->host->base.ctx;
+    const struct rw_cuda_coding coding = {
+        .dataset = source->dataset,
+        .cuts = codes->host->set[0].bins->cuts,
+        .absent_missing = codes->host->base.rules.cut.absent_missing,
+        .matrix = rw_cuda_matrix_spec(codes, g, source->dataset->n_docs,
+                                      set == 0 ? layouts_of(codes, g) : RW_HIST_TILES),
+        .feature = group->column,
+        .codes = source->codes,
+        .code_of = source->code_of};
+    if (rw_cuda_is_dry(codes->memory)) {
+        RW_TRY(rw_hist_matrix_plan(ctx, &coding.matrix, matrix));
+    } else {
+        if (set == 0)
+            RW_TRY(RW_ARENA_NEW(ctx, &codes->shared->arena, group->counts,
+                                (size_t)group->n_features * group->n_bins));
+        RW_TRY(rw_cuda_bins_make(codes->device, &coding, set == 0 ? group->counts : NULL, matrix));
+    }
+    count_matrix(codes->host, *matrix);
+    rw_cuda_count_most(codes->memory, rw_cuda_bins_bytes(&coding));
+    return RW_OK;
+}
+
+/* Marks a matrix of a dry run as one that has its codes, for the checks of methods. */
+static void mark_dry(struct rw_cuda_codes *codes, struct rw_hist_matrix *matrix)
+{
+    const void *const marker = codes;
+    if (matrix->column_words)
+        matrix->d_column = marker;
+    for (uint32_t t = 0; t < matrix->n_tiles && codes->place.is_far; t++) {
+        if (matrix->tile[t].n_here < matrix->n_docs)
+            matrix->tile[t].far_word = marker;
+    }
+}
+
+/* Sends the most frequent code of each feature; 0 if the counts are unknown. */
+static int send_frequent(struct rw_cuda_codes *codes, int g)
+{
+    const struct rw_cuda_group *group = &codes->shared->group[g];
+    RW_FREED uint16_t *frequent = NULL;
+    RW_TRY(RW_NEW(codes->host->base.ctx, frequent, group->n_features));
+    for (uint32_t f = 0; group->counts && f < group->n_features; f++) {
+        const uint64_t *of = group->counts + (size_t)f * group->n_bins;
+        for (uint32_t code = 1; code < group->n_bins; code++)
+            frequent[f] = of[code] > of[frequent[f]] ? (uint16_t)code : frequent[f];
+    }
+    return RW_CUDA_TABLE(codes->memory, codes->d_frequent[g], frequent, group->n_features);
+}
+
+/* Copies the record of a group's matrix of the training set, so that this engine can change it. */
+static int read_matrix(struct rw_cuda_codes *codes, int g)
+{
+    const int is_dry = rw_cuda_is_dry(codes->memory);
+    struct rw_hist_matrix **matrix = &codes->set[0].matrix[g];
+    RW_TRY(RW_ARENA_NEW(codes->host->base.ctx, &codes->memory->arena, *matrix, 1));
+    rw_cuda_shared_read(codes->shared, g, is_dry, *matrix);
+    if (is_dry && codes->has_made)
+        mark_dry(codes, *matrix);
+    if (codes->place.is_far)
+        count_matrix(codes->host, *matrix);
+    return send_frequent(codes, g);
+}
+
+/* ---- where each feature's codes are ---- */
+
+static struct rw_cuda_column column_of_tile(const struct rw_hist_tile *tile, uint32_t f)
+{
+    return (struct rw_cuda_column){.d_word = tile->d_word,
+                                   .bytes = tile->bits == 16 ? 2 : 4,
+                                   .lanes = tile->lanes,
+                                   .lane = f % tile->lanes,
+                                   .bits = (uint32_t)tile->bits,
+                                   .shift = f / tile->lanes * (uint32_t)tile->bits};
+}
+
+static struct rw_cuda_column column_of_matrix(const struct rw_hist_matrix *matrix, uint32_t f)
+{
+    return (struct rw_cuda_column){.d_word = matrix->d_column + f * matrix->column_words,
+                                   .bytes = matrix->bits == 16 ? 2 : 1,
+                                   .lanes = 1,
+                                   .bits = (uint32_t)matrix->bits,
+                                   .log_docs = matrix->bits == 4};
+}
+
+/* Sends where each feature's codes are: in a set's tiles or, if they are host-resident, in the
+ * columns there. For the training set, also sets where partitions read them: in columns on the
+ * device, if there are any. */
+static int send_columns(struct rw_cuda_codes *codes, int set)
+{
+    struct rw_ctx *ctx = codes->host->base.ctx;
+    struct rw_cuda_set *of = &codes->set[set];
+    const size_t bytes = codes->n_features * sizeof(struct rw_cuda_column);
+    RW_FREED struct rw_cuda_column *column = NULL;
+    RW_TRY(RW_NEW(ctx, column, codes->n_features));
+    if (of->is_far)
+        memcpy(column, of->far_at, bytes);
+    if (set == 0) {
+        RW_TRY(RW_ARENA_NEW(ctx, &codes->memory->arena, codes->split_column, codes->n_features));
+        RW_TRY(RW_ARENA_NEW(ctx, &codes->memory->arena, codes->tile_column, codes->n_features));
+    }
+    for (int g = 0; g < codes->shared->n_groups && of->matrix[g]; g++) {
+        const struct rw_hist_matrix *matrix = of->matrix[g];
+        for (uint32_t t = 0; t < matrix->n_tiles; t++) {
+            const struct rw_hist_tile *tile = &matrix->tile[t];
+            for (uint32_t f = 0; f < tile->n_features; f++) {
+                const uint32_t i = tile->first_feature + f;
+                const uint32_t feature = codes->shared->group[g].column[i];
+                if (!of->is_far)
+                    column[feature] = column_of_tile(tile, f);
+                if (set == 0)
+                    codes->split_column[feature] =
+                        matrix->d_column ? column_of_matrix(matrix, i) : column[feature];
+            }
+        }
+    }
+    if (set == 0)
+        memcpy(codes->tile_column, column, bytes);
+    return RW_CUDA_TABLE(codes->memory, of->d_column, column, codes->n_features);
+}
+
+/* ---- a set ---- */
+
+int rw_cuda_codes_load(struct rw_cuda_codes *codes, int set, const struct rw_cuda_source *source)
+{
+    struct rw_cuda_shared *shared = codes->shared;
+    const int is_dry = rw_cuda_is_dry(codes->memory);
+    const int is_far =
+        set == 0 ? codes->place.is_far : rw_cuda_is_set_far(codes, source->dataset->n_docs);
+    codes->set[set].is_far = is_far;
+    if (is_far)
+        RW_TRY(rw_cuda_far_load(codes, set, source));
+    for (int g = 0; g < shared->n_groups && !is_far && (set > 0 || codes->has_made); g++)
+        RW_TRY(make_matrix(codes, set, g, source));
+    for (int g = 0; g < shared->n_groups && set == 0; g++)
+        RW_TRY(read_matrix(codes, g));
+    RW_TRY(send_columns(codes, set));
+    if (is_dry)
+        return RW_OK;
+    if (set == 0 && codes->has_made && !is_far) {
+        for (int g = 0; g < shared->n_groups; g++) {
+            for (uint32_t t = 0; t < shared->matrix[g]->n_tiles; t++)
+                shared->bytes += rw_cuda_tile_bytes(shared->matrix[g], t);
+        }
+        rw_device_cache_add(&shared->entry, codes->host->base.cache);
+    }
+    return rw_transfer_wait(codes->device);
+}
+
+void rw_cuda_codes_release(struct rw_cuda_codes *codes)
+{
+    const int is_dry = rw_cuda_is_dry(codes->memory);
+    for (int set = 0; set < RW_MAX_SETS; set++) {
+        struct rw_cuda_set *of = &codes->set[set];
+        rw_transfer_pinned_free(of->far_column);
+        for (int g = 0; g < RW_CUDA_GROUPS; g++) {
+            if (set > 0)
+                rw_hist_matrix_free(of->matrix[g]);
+            else if (!is_dry && !codes->is_settled && of->matrix[g] && of->matrix[g]->d_column)
+                rw_cuda_shared_drop_columns(codes->shared, g);
+        }
+    }
+    rw_hist_far_close(&codes->hist_far);
+}
+
+void rw_cuda_codes_leave(struct rw_cuda_codes *codes)
+{
+    if (codes->shared && (codes->has_made || !rw_cuda_is_dry(codes->memory)))
+        rw_device_cache_leave(&codes->shared->entry);
+}

@@ -1,0 +1,242 @@
+/* Columns of codes on the device, for partitions and for methods that read them. Partitions of many
+ * documents are faster with columns, but all columns are as large as the codes. If memory is not
+ * ample, and a group's chosen method does not read them, they are freed after the choice. Then a
+ * few columns are cached for the features that split large nodes most often. They are made from the
+ * tiles or, with codes in host memory, from the columns there. The cache changes no result. */
+#include "gpu/engine/cuda_codes.h"
+#include "gpu/engine/cuda_nodes.h"
+
+enum { EMPTY = -1 };
+/* Memory is ample if this many bytes stay free. */
+static const uint64_t AMPLE_BYTES = (uint64_t)4 << 30;
+_Static_assert(RW_TUNE_COLUMNS_A_TREE <= RW_CUDA_MOST_COPIES, "copies between two trees");
+
+/* ---- the choice of columns ---- */
+
+uint64_t rw_cuda_column_bytes(const struct rw_cuts *cuts, uint32_t n_docs)
+{
+    uint64_t bytes = 1;
+    for (uint32_t f = 0; f < cuts->n_features; f++)
+        bytes = rw_cuts_code_bytes(cuts, f) > bytes ? rw_cuts_code_bytes(cuts, f) : bytes;
+    return rw_hist_round_up(n_docs * bytes);
+}
+
+/* Stops reading the columns of a group, which partitions then read from tiles. Returns the bytes
+ * that the caller must no longer count. */
+static uint64_t return_columns(struct rw_cuda_codes *codes, int g)
+{
+    struct rw_hist_matrix *matrix = codes->set[0].matrix[g];
+    if (!matrix->d_column)
+        return 0;
+    if (!rw_cuda_is_dry(codes->memory))
+        rw_cuda_shared_drop_columns(codes->shared, g);
+    matrix->d_column = NULL;
+    for (uint32_t f = 0; f < matrix->n_features; f++) {
+        const uint32_t feature = codes->shared->group[g].column[f];
+        codes->split_column[feature] = codes->tile_column[feature];
+    }
+    return codes->has_made ? matrix->column_words * matrix->n_features * sizeof(*matrix->d_column)
+                           : 0;
+}
+
+/* Allocates the cached columns: as many as the share RW_TUNE_COLUMNS_SHARE of `bytes`, those of the
+ * codes, holds. With codes in host memory, place.n_columns of them. */
+static int make_kept(struct rw_cuda_codes *codes, uint64_t bytes)
+{
+    struct rw_ctx *ctx = codes->host->base.ctx;
+    struct rw_arena *arena = &codes->memory->arena;
+    struct rw_cuda_kept *kept = &codes->kept;
+    kept->column_bytes = rw_cuda_column_bytes(codes->host->set[0].bins->cuts, codes->n_docs);
+    if (codes->n_docs == 0) /* of a worker without documents */
+        return RW_OK;
+    uint64_t n = (uint64_t)((double)bytes * RW_TUNE_COLUMNS_SHARE) / kept->column_bytes;
+    n = n < RW_TUNE_COLUMNS_MOST ? n : RW_TUNE_COLUMNS_MOST;
+    n = codes->place.is_far ? codes->place.n_columns : n;
+    kept->n = n < codes->n_features ? (uint32_t)n : codes->n_features;
+    if (kept->n == 0)
+        return RW_OK;
+    RW_TRY(rw_host_new(codes->host, &kept->d, kept->n, kept->column_bytes, 1));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, kept->of, kept->n));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, kept->drawn, codes->n_features));
+    RW_TRY(RW_ARENA_NEW(ctx, arena, kept->use, codes->n_features));
+    memset(kept->drawn, 1, codes->n_features);
+    memset(kept->of, 0xff, kept->n * sizeof(*kept->of)); /* EMPTY */
+    return RW_OK;
+}
+
+int rw_cuda_columns_settle(struct rw_cuda_codes *codes, const int *is_read)
+{
+    uint64_t bytes = 0, returned_bytes = 0;
+    codes->is_settled = 1;
+    if (!rw_cuda_is_dry(codes->memory))
+        RW_TRY(rw_transfer_wait(codes->device));
+    else /* all memory except that of other sets is counted now */
+        codes->place.keeps_columns =
+            !codes->memory->is_limited &&
+            rw_cuda_left_bytes(codes->memory) >=
+                rw_cuda_others_bytes(codes, codes->n_docs, codes->n_features) + AMPLE_BYTES;
+    for (int g = 0; g < codes->shared->n_groups; g++) {
+        const struct rw_hist_matrix *matrix = codes->set[0].matrix[g];
+        if (is_read[g] || (matrix->d_column && codes->place.keeps_columns))
+            continue;
+        returned_bytes += return_columns(codes, g);
+        for (uint32_t t = 0; t < matrix->n_tiles; t++)
+            bytes += rw_cuda_tile_bytes(matrix, t);
+    }
+    codes->host->memory.part = "column copies";
+    rw_host_count(codes->host, -returned_bytes);
+    return make_kept(codes, bytes);
+}
+
+/* ---- the cache ---- */
+
+/* Returns 1 if partitions read the feature's codes from a column on the device. */
+static int has_column(const struct rw_cuda_codes *codes, uint32_t feature)
+{
+    return codes->split_column[feature].d_word != codes->tile_column[feature].d_word;
+}
+
+static void *column_at(const struct rw_cuda_kept *kept, uint32_t at)
+{
+    return (char *)kept->d + at * kept->column_bytes;
+}
+
+/* Returns the feature with the largest use among the features that the tree samples and that have
+ * no column; EMPTY if no such feature was used. */
+static int32_t most_wanted(const struct rw_cuda_codes *codes)
+{
+    const struct rw_cuda_kept *kept = &codes->kept;
+    int32_t best = EMPTY;
+    for (uint32_t f = 0; f < codes->n_features; f++) {
+        if (kept->drawn[f] && kept->use[f] > 0.0 && !has_column(codes, f) &&
+            (best == EMPTY || kept->use[f] > kept->use[best]))
+            best = (int32_t)f;
+    }
+    return best;
+}
+
+/* Returns the index of a free column, or else of the column whose feature has the smallest use. */
+static uint32_t least_useful(const struct rw_cuda_kept *kept)
+{
+    uint32_t least = 0;
+    for (uint32_t i = 0; i < kept->n; i++) {
+        if (kept->of[i] == EMPTY)
+            return i;
+        if (kept->use[kept->of[i]] < kept->use[kept->of[least]])
+            least = i;
+    }
+    return least;
+}
+
+/* Enqueues the copies, and empties `copies`. */
+static int copy_columns(struct rw_cuda_codes *codes, struct rw_cuda_copies *copies)
+{
+    if (copies->n > 0)
+        RW_CU(codes->host->base.ctx, rw_cuda_copy_columns(copies, codes->device->stream));
+    copies->n = 0;
+    return RW_OK;
+}
+
+/* Caches a feature's column at index `at`, in place of another. A copy from tiles on the device is
+ * only added to `copies`; a copy from host memory is enqueued. */
+static int keep_at(struct rw_cuda_codes *codes, uint32_t at, int32_t feature,
+                   struct rw_cuda_copies *copies)
+{
+    struct rw_cuda_kept *kept = &codes->kept;
+    const struct rw_cuda_column *from = &codes->tile_column[feature];
+    void *const d_to = column_at(kept, at);
+    if (codes->place.is_far) {
+        const size_t bytes = (size_t)codes->n_docs * from->bytes;
+        codes->reads.bytes += bytes;
+        RW_TRY(rw_transfer_write_pinned(codes->device, d_to, from->d_word, bytes));
+    } else {
+        copies->from[copies->n] = *from;
+        copies->d_to[copies->n++] = d_to;
+    }
+    if (kept->of[at] != EMPTY)
+        codes->split_column[kept->of[at]] = codes->tile_column[kept->of[at]];
+    kept->of[at] = feature;
+    const uint32_t bits = from->bits == 16 ? 16 : 8;
+    codes->split_column[feature] =
+        (struct rw_cuda_column){.d_word = d_to, .bytes = bits / 8, .lanes = 1, .bits = bits};
+    return RW_OK;
+}
+
+/* Returns 1 if a copy of the wanted feature's column, at index `at`, saves more time than it costs.
+ * A copy costs about as much as a partition of all documents. It saves RW_TUNE_COLUMNS_SAVED of a
+ * partition of `now` documents, which follows at once. The rest of the cost must be paid by use:
+ * RW_TUNE_COLUMNS_WORTH of it is enough. With codes in host memory, a copy costs as much as reading
+ * the codes of one in RW_TUNE_FAR_SECTOR_DOCS documents there. */
+static int is_worth_it(const struct rw_cuda_codes *codes, int32_t wanted, uint32_t at, uint32_t now)
+{
+    const struct rw_cuda_kept *kept = &codes->kept;
+    const double instead = kept->of[at] == EMPTY ? 0.0 : kept->use[kept->of[at]];
+    const double cost =
+        codes->place.is_far
+            ? (double)codes->n_docs / RW_TUNE_FAR_SECTOR_DOCS
+            : RW_TUNE_COLUMNS_WORTH * ((double)codes->n_docs - RW_TUNE_COLUMNS_SAVED * now);
+    return kept->use[wanted] - instead >= cost;
+}
+
+/* Returns 1 if the pending partition reads the column at this index. */
+static int is_awaited(const struct rw_cuda_kept *kept, const struct rw_cuda_partition *pending,
+                      uint32_t at)
+{
+    for (uint32_t i = 0; i < pending->n_parts; i++) {
+        if (pending->part[i].column.d_word == column_at(kept, at))
+            return 1;
+    }
+    return 0;
+}
+
+/* With codes in host memory a partition does not read rows, where each code takes 32 bytes of the
+ * link. It reads a column on the device if there is one. For a large node a column is copied to the
+ * device, where later nodes of the tree can use it too. For a small node the partition reads its
+ * documents' codes from the column in host memory, unless a copy is worth its cost. With codes on
+ * the device, a column is made here only for a large node, and if it is worth its cost; otherwise
+ * the partition reads tiles. */
+int rw_cuda_columns_use(struct rw_cuda_codes *codes, struct rw_cuda_nodes *nodes, uint32_t feature,
+                        uint32_t n)
+{
+    enum { SECTOR_BYTES = 32 };
+    struct rw_cuda_kept *kept = &codes->kept;
+    const int is_far = codes->place.is_far;
+    struct rw_cuda_copies copies = {.n_docs = codes->n_docs};
+    if (!kept->use || (!is_far && n < codes->n_docs / RW_TUNE_COLUMNS_LARGE))
+        return RW_OK;
+    kept->use[feature] += n;
+    if (has_column(codes, feature))
+        return RW_OK;
+    const uint32_t at = least_useful(kept);
+    const int is_worth = is_worth_it(codes, (int32_t)feature, at, n);
+    if (is_far && n < codes->n_docs / RW_TUNE_FAR_SECTOR_DOCS && !is_worth) {
+        codes->reads.bytes += (uint64_t)n * SECTOR_BYTES;
+        return RW_OK;
+    }
+    if (is_far) /* the pending partition may read the column that is replaced */
+        RW_TRY(rw_cuda_nodes_sizes(nodes));
+    else if (!is_worth || is_awaited(kept, &nodes->partition, at))
+        return RW_OK;
+    RW_TRY(keep_at(codes, at, (int32_t)feature, &copies));
+    return copy_columns(codes, &copies);
+}
+
+int rw_cuda_columns_begin(struct rw_cuda_codes *codes, const uint8_t *drawn)
+{
+    struct rw_cuda_kept *kept = &codes->kept;
+    struct rw_cuda_copies copies = {.n_docs = codes->n_docs};
+    if (!kept->use)
+        return RW_OK;
+    for (uint32_t f = 0; f < codes->n_features; f++)
+        kept->use[f] *= kept->drawn[f] ? RW_TUNE_COLUMNS_FADE : 1.0;
+    if (drawn)
+        memcpy(kept->drawn, drawn, codes->n_features);
+    for (uint32_t n = 0; n < kept->n && n < RW_TUNE_COLUMNS_A_TREE; n++) {
+        const int32_t wanted = most_wanted(codes);
+        const uint32_t at = least_useful(kept);
+        if (wanted == EMPTY || !is_worth_it(codes, wanted, at, 0))
+            break;
+        RW_TRY(keep_at(codes, at, wanted, &copies));
+    }
+    return copy_columns(codes, &copies);
+}
