@@ -400,8 +400,11 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
         /* subtracting 0 changes nothing */
         const bool is_sibling = parent != RW_HIST_NO_PARENT && value != 0;
         const uint32_t count = (uint32_t)value & (WEIGHTS ? plan.count_mask : UINT32_MAX);
+        const int lambda_at = WEIGHTS ? plan.lambda_at : 32;
+        const long long bias = (long long)((unsigned long long)(uint32_t)plan.largest * count);
         const long long lambda =
-            wide ? square[32 + threadIdx.x][k] : value >> (WEIGHTS ? plan.lambda_at : 32);
+            wide ? square[32 + threadIdx.x][k] - bias
+                 : (long long)(value - ((unsigned long long)bias << lambda_at)) >> lambda_at;
         long long hess = 0;
         if (WEIGHTS)
             hess = plan.hess_at ? value >> plan.hess_at & plan.hess_mask

@@ -513,22 +513,18 @@ template <class T> static __device__ T sum_copies(T v, uint32_t lanes)
 }
 
 /* The contents of a packed cell, or of its copies added up: the cells, at most 32, of lanes that
- * own the same features. |lambda| stays below 2^29. */
+ * own the same features. low: the sum of lambda + largest, below 2^30. */
 struct drained {
-    uint32_t count;
-    int32_t lambda;
+    uint32_t count, low;
     unsigned long long hess;
 };
 template <int SUMS>
 static __device__ __forceinline__ struct drained drained_of(const struct plan &plan,
                                                             uint32_t packed, uint32_t heavy)
 {
-    struct drained d = {0, 0, SUMS == ONLY_HESSIANS ? packed : heavy};
-    if (SUMS != ONLY_HESSIANS) {
-        d.count = packed >> plan.shift;
-        d.lambda = (int32_t)(packed & ((1u << plan.shift) - 1)) - plan.largest * (int32_t)d.count;
-    }
-    return d;
+    if (SUMS == ONLY_HESSIANS)
+        return {0, 0, packed};
+    return {packed >> plan.shift, packed & ((1u << plan.shift) - 1), heavy};
 }
 
 template <int SUMS> static __device__ __forceinline__ bool holds_any(const struct drained &d)
@@ -548,25 +544,26 @@ static __device__ __forceinline__ uint32_t *hess_plane(const struct plan &plan)
     return (uint32_t *)(plan.d_cell + plane_cells(plan));
 }
 
-/* Adds to the drained cell `at`, in the format that struct plan describes. */
-template <int SUMS>
+/* Adds to the drained cell `at`, in the format that struct plan describes. WIDE: plan.wide. */
+template <int SUMS, bool WIDE>
 static __device__ __forceinline__ void add_drained(const struct plan &plan, const struct drained &d,
                                                    uint64_t at)
 {
-    const unsigned long long lambda = (unsigned long long)(long long)d.lambda;
+    const int lambda_at = SUMS == RW_HIST_MART ? 32 : plan.lambda_at;
+    const unsigned long long low = d.low;
     unsigned long long *const d_out = plan.d_cell + at;
-    if (plan.wide) {
+    if (WIDE) {
         if (SUMS != ONLY_HESSIANS) {
             atomicAdd(d_out, (unsigned long long)d.count);
-            atomicAdd(d_out + plane_cells(plan), lambda);
+            atomicAdd(d_out + plane_cells(plan), low);
         }
         if (has_hessians(SUMS))
             atomicAdd(d_out + 2 * plane_cells(plan), d.hess);
     } else if (has_hessians(SUMS) && plan.hess_at) {
-        atomicAdd(d_out, (lambda << plan.lambda_at) + (d.hess << plan.hess_at) + d.count);
+        atomicAdd(d_out, (low << lambda_at) + (d.hess << plan.hess_at) + d.count);
     } else {
         if (SUMS != ONLY_HESSIANS)
-            atomicAdd(d_out, (lambda << plan.lambda_at) + d.count);
+            atomicAdd(d_out, (low << lambda_at) + d.count);
         if (has_hessians(SUMS))
             atomicAdd(hess_plane(plan) + at, (uint32_t)d.hess);
     }
@@ -631,8 +628,12 @@ static __device__ uint32_t drain_full(const struct plan &plan, const struct plan
                     most = max(most, packed[k]);
                     continue;
                 }
-                add_drained<SUMS>(plan, drained_of<SUMS>(plan, packed[k], heavy),
-                                  first + (i + k * WARPS) * row.lanes);
+                const struct drained d = drained_of<SUMS>(plan, packed[k], heavy);
+                const uint64_t to = first + (i + k * WARPS) * row.lanes;
+                if (plan.wide)
+                    add_drained<SUMS, true>(plan, d, to);
+                else
+                    add_drained<SUMS, false>(plan, d, to);
                 *at = 0;
                 heavy_cell::clear(at, code);
             }
@@ -648,9 +649,10 @@ static __device__ uint32_t drain_full(const struct plan &plan, const struct plan
     return *fullest;
 }
 
-/* Drains all cells, after adding up their copies. Does not clear them. */
-template <class S, int SUMS>
-static __device__ void drain_all(const struct plan &plan, const struct plan_row &row, uint32_t node)
+/* Drains all cells, after adding up their copies. Does not clear them. WIDE: plan.wide. */
+template <class S, int SUMS, bool WIDE>
+static __device__ __forceinline__ void drain_cells(const struct plan &plan,
+                                                   const struct plan_row &row, uint32_t node)
 {
     using heavy_cell = struct heavy_cell<S, SUMS>;
     const uint32_t lane = threadIdx.x % WARP, n = row.n_bins * S::CODES, lanes = row.lanes;
@@ -659,25 +661,43 @@ static __device__ void drain_all(const struct plan &plan, const struct plan_row 
     uint32_t i = threadIdx.x / WARP;
     uint64_t to = drained_to(plan, row, node) + (i * lanes + lane);
     if (lanes == WARP) {
-#pragma unroll 4
-        for (; i < n; i += WARPS) {
-            const struct drained d = drained_of<SUMS>(plan, *cell, heavy_cell::read(cell, code));
-            if (holds_any<SUMS>(d))
-                add_drained<SUMS>(plan, d, to);
-            cell += next_cell<S, SUMS>();
-            to += WARPS * WARP;
+        for (; i < n; i += LOOK_ROWS * WARPS) {
+            struct drained d[LOOK_ROWS];
+#pragma unroll
+            for (int k = 0; k < LOOK_ROWS; k++) {
+                uint32_t *at = cell + k * next_cell<S, SUMS>();
+                const bool there = i + k * WARPS < n;
+                d[k] =
+                    drained_of<SUMS>(plan, there ? *at : 0, there ? heavy_cell::read(at, code) : 0);
+            }
+#pragma unroll
+            for (int k = 0; k < LOOK_ROWS; k++) {
+                if (holds_any<SUMS>(d[k]))
+                    add_drained<SUMS, WIDE>(plan, d[k], to + k * WARPS * WARP);
+            }
+            cell += LOOK_ROWS * next_cell<S, SUMS>();
+            to += LOOK_ROWS * WARPS * WARP;
         }
         return;
     }
     for (; i < n; i += WARPS) {
         struct drained d = drained_of<SUMS>(plan, *cell, heavy_cell::read(cell, code));
         d.count = sum_copies(d.count, lanes);
-        d.lambda = sum_copies(d.lambda, lanes);
+        d.low = sum_copies(d.low, lanes);
         if (has_hessians(SUMS))
             d.hess = sum_copies(d.hess, lanes);
         if (lane < lanes && holds_any<SUMS>(d))
-            add_drained<SUMS>(plan, d, to);
+            add_drained<SUMS, WIDE>(plan, d, to);
         cell += next_cell<S, SUMS>();
         to += WARPS * lanes;
     }
+}
+
+template <class S, int SUMS>
+static __device__ void drain_all(const struct plan &plan, const struct plan_row &row, uint32_t node)
+{
+    if (plan.wide)
+        drain_cells<S, SUMS, true>(plan, row, node);
+    else
+        drain_cells<S, SUMS, false>(plan, row, node);
 }

@@ -60,11 +60,13 @@ struct plan {
     int shift, largest;
     int is_estimated; /* 1: the nodes' sizes were estimated, so chunks may have to be larger */
     int clean;        /* 1: drained cells are 0 before the launch, and are cleared again */
-    /* wide: sums may reach 2^31, so count, lambda and, for newton, hessian have a plane each, of
-     * words of 64 bits. If not wide, the first plane has words of 64 bits: lambda * 2^lambda_at +
-     * hess * 2^hess_at + count. If hess_at is 0, this word has no hessian; newton's hessians are
-     * then in a second plane, of words of 32 bits. With planes, the words that a warp adds to one
-     * plane fill whole sectors, by which the L2 cache counts atomics. */
+    /* In drained cells, low is the sum of lambda + largest. wide: sums may reach 2^31, so count,
+     * low and, for newton, hessian have a plane each, of words of 64 bits. If not wide, the first
+     * plane has words of 64 bits: low * 2^lambda_at + hess * 2^hess_at + count, where low may lose
+     * its highest bits, which are known once largest * count is subtracted. If hess_at is 0, this
+     * word has no hessian; newton's hessians are then in a second plane, of words of 32 bits. With
+     * planes, the words that a warp adds to one plane fill whole sectors, by which the L2 cache
+     * counts atomics. */
     int wide, n_planes, lambda_at, hess_at;
     uint32_t count_mask;
     long long hess_mask;
