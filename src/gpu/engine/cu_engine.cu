@@ -1,19 +1,54 @@
-/* The small kernels of the engine. They answer the host, copy columns from tiles, compute checksums
- * of columns, move histograms and add to scores. Each section below explains its kernels. */
+/* The small kernels of the engine. They send small data and answer the host, copy columns from
+ * tiles, compute checksums of columns, move histograms and add to scores. Each section below
+ * explains its kernels. */
 #include <cuda_runtime.h>
+#include <string.h>
 
 #include "gpu/device/kernel.cuh"
 #include "gpu/device/tuning.h"
 #include "gpu/engine/cu_engine.h"
 #include "gpu/hist/hist.h"
 
-/* ---- answers ----
+/* ---- small data, and answers ----
  *
- * The host waits for a few words at a time. A kernel that writes them to page-locked memory of the
- * host takes less time than a copy and a wait for the stream.
+ * A kernel that has small data among its arguments takes less time than a copy, which work before
+ * and after it in the stream cannot overlap. The host waits for a few words at a time. A kernel
+ * that writes them to page-locked memory of the host takes less time than a copy and a wait for the
+ * stream.
  *
  * Shapes: words of 32 bits. Decomposition: one block. */
-enum { ANSWER_THREADS = 256 };
+enum { ANSWER_THREADS = 256, SMALL_WORDS = RW_CUDA_SMALL_BYTES / sizeof(uint32_t) };
+
+struct small {
+    uint32_t word[SMALL_WORDS];
+};
+static_assert(sizeof(struct small) + sizeof(uint32_t) + sizeof(char *) <= 4096,
+              "the arguments of a launch");
+
+static __global__ void __launch_bounds__(ANSWER_THREADS)
+    small_kernel(const __grid_constant__ struct small data, uint32_t n_bytes, char *d_to)
+{
+    wait_for_launch_before();
+    let_next_launch_begin();
+    for (uint32_t i = threadIdx.x; i < n_bytes / sizeof(uint32_t); i += ANSWER_THREADS)
+        ((uint32_t *)(void *)d_to)[i] = data.word[i];
+    if (threadIdx.x == 0) { /* the bytes of the last word */
+        for (uint32_t i = n_bytes / 4 * 4; i < n_bytes; i++)
+            d_to[i] = (char)(data.word[i / 4] >> i % 4 * 8);
+    }
+}
+
+extern "C" int rw_cuda_send_small(void *d_to, const void *from, size_t n_bytes, void *stream)
+{
+    for (size_t at = 0, some; at < n_bytes; at += some) {
+        struct small data;
+        some = n_bytes - at < sizeof(data) ? n_bytes - at : sizeof(data);
+        memcpy(data.word, (const char *)from + at, some);
+        TRY_CUDA(launch_after(small_kernel, 1, ANSWER_THREADS, 0, (cudaStream_t)stream, data,
+                              (uint32_t)some, (char *)d_to + at));
+    }
+    return cudaSuccess;
+}
 
 static __global__ void __launch_bounds__(ANSWER_THREADS)
     answer_kernel(uint32_t *d_from, uint32_t n, int clear, volatile uint32_t *to,

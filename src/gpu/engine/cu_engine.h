@@ -79,6 +79,10 @@ int rw_cuda_copy_columns(const struct rw_cuda_copies *copies, void *stream);
 int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32_t n_features, uint32_t n_docs,
                         uint64_t first_doc, unsigned long long *d_sum, void *stream);
 
+/* Sends data to the device in the arguments of launches of up to RW_CUDA_SMALL_BYTES each. d_to
+ * must be a multiple of 4. */
+enum { RW_CUDA_SMALL_BYTES = 3840 };
+int rw_cuda_send_small(void *d_to, const void *from, size_t n_bytes, void *stream);
 /* Copies n words to page-locked memory of the host, then writes `value` to `word` there. clear:
  * sets the words on the device to 0 afterwards. */
 int rw_cuda_copy_answer(void *d_from, uint32_t n, int clear, uint32_t *to, uint32_t *word,

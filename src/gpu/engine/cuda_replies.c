@@ -40,7 +40,11 @@ int rw_cuda_room(struct rw_cuda_replies *replies, size_t n_bytes, struct rw_cuda
 
 int rw_cuda_send(struct rw_cuda_replies *replies, const struct rw_cuda_piece *piece, size_t bytes)
 {
-    return rw_transfer_write_pinned(replies->device, piece->d, piece->host, bytes);
+    if (bytes > 2 * RW_CUDA_SMALL_BYTES)
+        return rw_transfer_write_pinned(replies->device, piece->d, piece->host, bytes);
+    RW_CU(replies->device->ctx,
+          rw_cuda_send_small(piece->d, piece->host, bytes, replies->device->stream));
+    return RW_OK;
 }
 
 /* ---- answers and replies ---- */
