@@ -46,7 +46,8 @@ static const char *misuse(const struct rw_hist_call *call)
             return "a node has more than 2^31 documents";
         if (call->d_list && call->node[i].first > UINT32_MAX - call->node[i].n + 1)
             return "a list has more than 2^32 places";
-        if (weighted && call->narrow && !rw_hist_is_narrow(call->node[i].n, call->largest))
+        const uint64_t most = call->most_docs ? call->most_docs : call->node[i].n;
+        if (weighted && call->narrow && !rw_hist_is_narrow(most, call->largest))
             return "a node's sums may pass 32 bits";
     }
     return NULL;
