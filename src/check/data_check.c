@@ -243,15 +243,6 @@ static int find_split(struct rw_ctx *ctx, const struct rw_dataset *dataset, stru
 
 /* ---- documents ---- */
 
-/* Hashes the text of a category, since its number differs between sets. */
-static uint32_t hash_word(const char *word)
-{
-    uint32_t hash = 2166136261u;
-    for (; *word; word++)
-        hash = (hash ^ (unsigned char)*word) * 16777619u;
-    return hash;
-}
-
 /* Writes a hash of each document's values. Documents with the same values have equal hashes. The
  * hash is a sum over features, so their order does not matter. Zeros and absent values add 0, so a
  * hash of 0 means that a document has no other values. hashes: [n_docs]. */
@@ -266,9 +257,11 @@ static void hash_docs(const struct rw_dataset *dataset, uint64_t *hashes)
             const int is_word = has_vocabulary && value == value;
             if (rw_is_absent(value) || (!is_word && value == 0))
                 continue;
+            /* the text of a category, since its number differs between sets */
+            const char *word =
+                is_word ? rw_vocabulary_word(dataset->vocabulary, (uint32_t)value) : NULL;
             const uint32_t bits =
-                is_word ? hash_word(rw_vocabulary_word(dataset->vocabulary, (uint32_t)value))
-                        : rw_bits_of_float(value);
+                word ? (uint32_t)rw_text_hash(word, strlen(word)) : rw_bits_of_float(value);
             hashes[column->row ? column->row[i] : i] +=
                 rw_mix((uint64_t)column->feature << 32 | bits);
         }
@@ -398,10 +391,9 @@ static int check_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, s
 {
     const uint32_t n_docs = dataset->n_docs, n_queries = dataset->n_queries;
     RW_FREED float *labels = NULL;
-    RW_FREED uint32_t *sizes = NULL, *scratch = NULL;
+    RW_FREED uint32_t *sizes = NULL;
     RW_TRY(RW_NEW_RAW(ctx, labels, n_docs));
     RW_TRY(RW_NEW_RAW(ctx, sizes, n_queries));
-    RW_TRY(RW_NEW_RAW(ctx, scratch, n_queries));
     for (uint32_t q = 0; q < n_queries; q++) {
         const uint32_t begin = dataset->query_offset[q], n = dataset->query_offset[q + 1] - begin;
         sizes[q] = n;
@@ -411,7 +403,7 @@ static int check_queries(struct rw_ctx *ctx, const struct rw_dataset *dataset, s
         }
         check_query(dataset->label + begin, n, labels, out);
     }
-    rw_sort_keys(sizes, scratch, n_queries);
+    RW_SORT(sizes, n_queries, rw_by_u32);
     out->shortest = sizes[0];
     out->median = sizes[n_queries / 2];
     memcpy(labels, dataset->label, n_docs * sizeof(*labels));

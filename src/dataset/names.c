@@ -172,13 +172,11 @@ void rw_query_ids_release(struct rw_query_ids *ids)
     *ids = (struct rw_query_ids){.slot = NULL};
 }
 
-/* Computes a hash: FNV-1a, 64 bits, with a final mix, since only some of the bits select the slot.
- */
-static uint64_t hash_of(const char *id, size_t n)
+uint64_t rw_text_hash(const char *text, size_t n)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < n; i++)
-        hash = (hash ^ (unsigned char)id[i]) * UINT64_C(0x100000001b3);
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
     hash ^= hash >> 32;
     return hash * UINT64_C(0x9e3779b97f4a7c15);
 }
@@ -215,7 +213,7 @@ int rw_query_ids_add(struct rw_ctx *ctx, struct rw_query_ids *ids, const char *i
 {
     RW_TRY(make_room(ctx, ids));
     const size_t n = strlen(id);
-    const uint64_t hash = hash_of(id, n);
+    const uint64_t hash = rw_text_hash(id, n);
     struct rw_query_id_slot *slot = slot_of(ids, hash, id, n);
     const int is_known = slot->id != NULL;
     if (!is_known)
@@ -228,7 +226,7 @@ int rw_query_ids_find(const struct rw_query_ids *ids, const char *id, size_t n, 
 {
     if (ids->n == 0)
         return 0;
-    const struct rw_query_id_slot *slot = slot_of(ids, hash_of(id, n), id, n);
+    const struct rw_query_id_slot *slot = slot_of(ids, rw_text_hash(id, n), id, n);
     *index = slot->index;
     return slot->id != NULL;
 }

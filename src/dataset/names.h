@@ -57,6 +57,8 @@ int rw_list_parse(struct rw_ctx *ctx, const char *parameter, const char *list,
 uint32_t rw_list_count(const char *list);
 
 /* ---- query ids: a hash table with open addressing, to detect repeated ids ---- */
+/* Computes a hash: FNV-1a, 64 bits, with a final mix, so that any of its bits can select a slot. */
+uint64_t rw_text_hash(const char *text, size_t n);
 /* A set of distinct texts, which have the numbers 0, 1, ... in order of arrival. Query ids, words
  * and names use it. Initialise with zeros. */
 struct rw_query_ids {

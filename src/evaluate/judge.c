@@ -29,9 +29,10 @@
 
 #include "base/exact.h"
 #include "evaluate/click_log.h"
+#include "params/params.h"
 
 enum { MODEL_PBM, MODEL_DBN, MODEL_CTR };
-static const char *const model_name[] = {"pbm", "dbn", "ctr"};
+static const char models[] = "pbm|dbn|ctr";
 
 #define UNIT    0x1p30 /* a sum's units per 1 */
 #define CERTAIN (1.0 - 0x1p-30)
@@ -628,19 +629,10 @@ static int make_labels(const struct job *job)
 
 /* ---- the interface ---- */
 
-static int find_model(const char *name)
-{
-    for (int m = MODEL_PBM; m <= MODEL_CTR; m++) {
-        if (name && strcmp(name, model_name[m]) == 0)
-            return m;
-    }
-    return -1;
-}
-
 int rw_judge_check(struct rw_ctx *ctx, const struct rw_judge *how)
 {
     double threshold[RW_JUDGE_MAX_GRADE];
-    if (find_model(how->model) < 0)
+    if (!how->model || rw_param_word(models, how->model) < 0)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "model: expected pbm, dbn or ctr, found '%.100s'",
                        how->model ? how->model : "");
     int n_columns = 1;
@@ -690,7 +682,7 @@ int rw_judge_new(struct rw_ctx *ctx, const struct rw_judge *how, const char *con
     RW_TRY(rw_result_new(ctx, (void **)out, sizeof(**out)));
     job->ctx = ctx;
     job->how = how;
-    job->model = find_model(how->model);
+    job->model = rw_param_word(models, how->model);
     job->out = *out;
     const int status = fill(job, paths, n_paths);
     rw_mem_free(job->pair);
