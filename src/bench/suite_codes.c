@@ -187,7 +187,7 @@ struct far {
     /* bytes of all codes: as the GPU stores them or, if they do not fit in its memory, a byte per
      * document and feature */
     double code_bytes;
-    double copied, gathered; /* bytes per second of the link, by copies and by reads of a kernel */
+    double copied; /* bytes per second of the link, by copies */
 };
 
 /* Plans the training with `bytes` bytes of GPU memory. *fits: 0 if training needs more, else 1. */
@@ -233,14 +233,13 @@ static int send(struct far *s, struct rw_bench_grown *grown)
     RW_TRY(rw_bench_send_row(
         s->bench, "far",
         "device:s documents:u features:i mean_leaves:1 gpu_memory:s code_bytes:n share_on_gpu:3 "
-        "host_bytes:n copy_gb_s:1 gather_gb_s:1 hist_bytes:n read_bytes:n hist_ms:2 hist_gb_s:1 "
+        "host_bytes:n copy_gb_s:1 hist_bytes:n read_bytes:n hist_ms:2 hist_gb_s:1 "
         "hist_share:3 tree_ms:2 tree_share:3 planned_ms:2 first_tree_ms:1 load_s:2",
         s->plan.device, n_docs, RW_BENCH_CODES_FEATURES, rw_bench_mean_leaves(grown),
         rw_params_get(s->params, "gpu-memory"), s->code_bytes,
         rw_bench_code_bytes(&s->plan) / s->code_bytes, (double)s->plan.far_bytes, s->copied / 1e9,
-        s->gathered / 1e9, hist_bytes, MEDIAN(grown, far_bytes), hist_ms, rate / 1e9,
-        rate / s->copied, ms, least_ms / ms, s->plan.tree_ms, grown->tree[0].ms,
-        grown->load_ms / 1e3));
+        hist_bytes, MEDIAN(grown, far_bytes), hist_ms, rate / 1e9, rate / s->copied, ms,
+        least_ms / ms, s->plan.tree_ms, grown->tree[0].ms, grown->load_ms / 1e3));
     if (s->bench->options->quick)
         return RW_OK;
     const struct rw_bench_bar bar[2] = {
@@ -258,7 +257,7 @@ static int plan(struct far *s)
                                             rw_dataset_n_docs(rw_binned_documents(s->binned))
                                       : rw_bench_code_bytes(&s->plan);
     sscanf(s->plan.device, "cuda:%d", &number);
-    RW_TRY(rw_device_link(s->bench->ctx, number, &s->copied, &s->gathered));
+    RW_TRY(rw_device_link(s->bench->ctx, number, &s->copied));
     if (!rw_bench_is_given(s->bench, "gpu-memory"))
         return find_memory(s);
     RW_TRY(rw_params_set(s->bench->ctx, s->params, "gpu-memory",

@@ -1,7 +1,5 @@
-/* Implements cu_check.h and device.h, except tuning constants (device_tuning.c), the kernel that
- * measures the link (cu_link.cu) and NCCL (nccl.c). It finds and opens GPUs, and has their memory,
- * streams and events, the rates of device memory and of the link to the host, the device-memory
- * cache, transfers, tables and pipes. */
+/* Implements cu_check.h and device.h, except tuning constants (device_tuning.c) and NCCL
+ * (nccl.c). */
 #include "gpu/device/device.h"
 
 #include <dlfcn.h>
@@ -27,9 +25,41 @@ static int is_unsupported(cudaError_t error)
            error == cudaErrorCompatNotSupportedOnDevice || error == cudaErrorNotSupported;
 }
 
-#define FULL_HINT                                                                           \
-    "\nhint: if other programs use the memory, another GPU ('--device cuda:N') or the CPU " \
-    "('--device cpu') trains the same model"
+/* Finds a function of a library. to: the address of a function pointer. Returns 1 if it is there.
+ */
+static int symbol(void *library, const char *name, void *to)
+{
+    void *const found = dlsym(library, name);
+    memcpy(to, &found, sizeof(found));
+    return found != NULL;
+}
+
+/* Reads a GPU's free and total memory through NVIDIA's management library (NVML), which works even
+ * if CUDA cannot start on the GPU. Returns 1, or 0 if they are unknown. */
+static int memory_of(int number, size_t *free_bytes, size_t *all_bytes)
+{
+    struct {
+        unsigned long long total, free, used;
+    } memory = {0};
+    char bus[32];
+    void *device = NULL, *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    int (*begin)(void), (*end)(void), (*find)(const char *, void **), (*get)(void *, void *);
+    if (library && symbol(library, "nvmlInit_v2", &begin) &&
+        symbol(library, "nvmlShutdown", &end) &&
+        symbol(library, "nvmlDeviceGetHandleByPciBusId_v2", &find) &&
+        symbol(library, "nvmlDeviceGetMemoryInfo", &get) &&
+        cudaDeviceGetPCIBusId(bus, sizeof(bus), number) == cudaSuccess && begin() == 0) {
+        if (find(bus, &device) != 0 || get(device, &memory) != 0)
+            memory.total = 0;
+        end();
+    }
+    (void)cudaGetLastError();
+    if (library)
+        dlclose(library);
+    *free_bytes = memory.free;
+    *all_bytes = memory.total;
+    return memory.total > 0;
+}
 
 /* Reports a lack of device memory. what: the operation or the thing that needs the memory, for the
  * message. needed: the bytes of it; 0: unknown. is_open: the device is the thread's current one. */
@@ -40,12 +70,16 @@ static int fail_full(struct rw_ctx *ctx, int number, int is_open, size_t needed,
     if (needed)
         snprintf(bytes, sizeof(bytes), "%.1f MB", (double)needed / 1e6);
     if ((is_open && cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess) ||
-        rw_device_memory(number, &free_bytes, &all_bytes))
+        memory_of(number, &free_bytes, &all_bytes))
         snprintf(there, sizeof(there), ", and %.1f of its %.1f MB are free",
                  (double)free_bytes / 1e6, (double)all_bytes / 1e6);
     (void)cudaGetLastError();
-    return rw_fail(ctx, RW_ERR_MEMORY, "out of device memory: %s needs %s of cuda:%d%s" FULL_HINT,
-                   what, bytes, number, there);
+    return rw_fail(
+        ctx, RW_ERR_MEMORY,
+        "out of device memory: %s needs %s of cuda:%d%s\nhint: if other programs use the "
+        "memory, another GPU ('--device cuda:N') or the CPU ('--device cpu') trains the "
+        "same model",
+        what, bytes, number, there);
 }
 
 int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what)
@@ -66,22 +100,6 @@ static struct rw_tuning_facts tuning_facts(const struct cudaDeviceProp *properti
                                     .n_multiprocessors = properties->multiProcessorCount,
                                     .n_threads = properties->maxThreadsPerMultiProcessor,
                                     .shared_bytes = properties->sharedMemPerBlockOptin};
-}
-
-static int describe(struct rw_ctx *ctx, const struct cudaDeviceProp *properties, int number,
-                    struct rw_device *device)
-{
-    struct rw_tuning_facts facts = tuning_facts(properties);
-    RW_TRY(rw_tuning_find(ctx, &facts, &device->tuning));
-    RW_TRY(RW_ARENA_NEW(ctx, &device->arena, device->counts, 1));
-    device->ctx = ctx;
-    device->number = number;
-    snprintf(device->name, sizeof(device->name), "%.*s", (int)sizeof(device->name) - 1,
-             properties->name);
-    device->n_multiprocessors = facts.n_multiprocessors;
-    device->n_threads = facts.n_threads;
-    device->shared_bytes = facts.shared_bytes;
-    return rw_device_stream(ctx, &device->arena, 0, &device->stream);
 }
 
 /* If the build has no machine code for this GPU, prints a notice, once per process, that the driver
@@ -105,7 +123,8 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
     *out = NULL;
     RW_TRY(rw_device_check_cuda(ctx, number));
     RW_CU(ctx, cudaGetDeviceProperties(&properties, number));
-    if (tuning_facts(&properties).capability < 10 * LEAST_MAJOR + LEAST_MINOR)
+    struct rw_tuning_facts facts = tuning_facts(&properties);
+    if (facts.capability < 10 * LEAST_MAJOR + LEAST_MINOR)
         return rw_fail(
             ctx, RW_ERR_UNSUPPORTED,
             "GPU '%s' is too old: its compute capability is %d.%d; expected %d.%d or newer",
@@ -118,7 +137,16 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
     if (error != cudaSuccess)
         return rw_cu_fail(ctx, error, "cudaSetDevice");
     RW_TRY(RW_NEW(ctx, device, 1));
-    RW_TRY(describe(ctx, &properties, number, device));
+    RW_TRY(rw_tuning_find(ctx, &facts, &device->tuning));
+    RW_TRY(RW_ARENA_NEW(ctx, &device->arena, device->counts, 1));
+    device->ctx = ctx;
+    device->number = number;
+    snprintf(device->name, sizeof(device->name), "%.*s", (int)sizeof(device->name) - 1,
+             properties.name);
+    device->n_multiprocessors = facts.n_multiprocessors;
+    device->n_threads = facts.n_threads;
+    device->shared_bytes = facts.shared_bytes;
+    RW_TRY(rw_device_stream(ctx, &device->arena, 0, &device->stream));
     *out = RW_TAKE(device);
     return RW_OK;
 }
@@ -133,21 +161,19 @@ void rw_device_close(struct rw_device *device)
 
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
 {
-    int number;
-    cudaError_t error;
+    int number = 0;
+    RW_CU_MAY_FAIL(cudaGetDevice(&number));
     do {
         *out = NULL;
-        error = cudaMalloc(out, bytes ? bytes : 1);
+        const cudaError_t error = cudaMalloc(out, bytes ? bytes : 1);
         if (error == cudaSuccess)
             return RW_OK;
         *out = NULL;
         if (error != cudaErrorMemoryAllocation) /* a lost GPU, for example */
             return rw_cu_fail(ctx, error, "cudaMalloc");
         (void)cudaGetLastError();
-        number = -1;
-        RW_CU_MAY_FAIL(cudaGetDevice(&number));
     } while (rw_device_cache_drop_unused(number));
-    return fail_full(ctx, number < 0 ? 0 : number, 1, bytes, "an array");
+    return fail_full(ctx, number, 1, bytes, "an array");
 }
 
 void rw_device_free(void *p)
@@ -267,14 +293,8 @@ double rw_device_bandwidth(const struct rw_device *device)
  * has no machine code: one as new as the build's CUDA, to compile the kernels. */
 static int oldest_driver(int runtime)
 {
-    static const struct {
-        int major, driver;
-    } rows[] = {{11, 450}, {12, 525}, {13, 580}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (rows[i].major == runtime / 1000)
-            return rows[i].driver;
-    }
-    return 0;
+    const int major = runtime / 1000;
+    return major == 11 ? 450 : major == 12 ? 525 : major == 13 ? 580 : 0;
 }
 
 int rw_cuda_runtime(void)
@@ -284,9 +304,7 @@ int rw_cuda_runtime(void)
 
 void rw_cuda_find(struct rw_cuda_facts *out)
 {
-    memset(out, 0, sizeof(*out));
-    if (cudaRuntimeGetVersion(&out->runtime) != cudaSuccess)
-        out->runtime = CUDART_VERSION;
+    *out = (struct rw_cuda_facts){.runtime = CUDART_VERSION};
     if (cudaDriverGetVersion(&out->driver) != cudaSuccess)
         out->driver = 0;
     out->oldest_driver = oldest_driver(out->runtime);
@@ -324,43 +342,6 @@ int rw_device_check_cuda(struct rw_ctx *ctx, int number)
                    there);
 }
 
-int rw_device_memory(int number, size_t *free_bytes, size_t *all_bytes)
-{
-    struct {
-        unsigned long long total, free, used;
-    } memory = {0};
-    char bus[32];
-    void *device = NULL, *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    int (*begin)(void) = NULL, (*end)(void) = NULL, (*find)(const char *, void **) = NULL,
-        (*get_memory)(void *, void *) = NULL;
-    const struct {
-        const char *name;
-        void *to; /* of a function pointer */
-    } symbols[] = {{"nvmlInit_v2", &begin},
-                   {"nvmlShutdown", &end},
-                   {"nvmlDeviceGetHandleByPciBusId_v2", &find},
-                   {"nvmlDeviceGetMemoryInfo", &get_memory}};
-    size_t n_found = 0;
-    for (; library && n_found < 4; n_found++) {
-        void *symbol = dlsym(library, symbols[n_found].name);
-        if (!symbol)
-            break;
-        memcpy(symbols[n_found].to, &symbol, sizeof(symbol));
-    }
-    if (n_found == 4 && cudaDeviceGetPCIBusId(bus, sizeof(bus), number) == cudaSuccess &&
-        begin() == 0) {
-        if (find(bus, &device) != 0 || get_memory(device, &memory) != 0)
-            memory.total = 0;
-        end();
-    }
-    (void)cudaGetLastError();
-    if (library)
-        dlclose(library);
-    *free_bytes = memory.free;
-    *all_bytes = memory.total;
-    return memory.total > 0;
-}
-
 int rw_device_find(int number, struct rw_device_facts *out)
 {
     struct cudaDeviceProp properties;
@@ -388,63 +369,39 @@ int rw_device_find(int number, struct rw_device_facts *out)
 }
 
 /* ---- measuring how fast the device reads host memory ---- */
-enum { RUNS = 5 };
-#define COPIED_BYTES   ((size_t)1 << 25)
-#define GATHERED_BYTES ((size_t)1 << 30)
+enum { LINK_RUNS = 5, LINK_BYTES = 1 << 25 };
 
 struct link_run {
     const struct rw_device *device;
     void *from, *d_to;
-    size_t bytes;
 };
 
 static int copy(void *user)
 {
     const struct link_run *run = user;
-    return rw_transfer_write_pinned(run->device, run->d_to, run->from, run->bytes);
-}
-
-static int gather(void *user)
-{
-    const struct link_run *run = user;
-    RW_CU(run->device->ctx,
-          rw_cuda_link_gather(run->from, run->bytes / RW_LINK_ROW_BYTES / RW_LINK_STEP,
-                              run->device->n_multiprocessors, run->d_to, run->device->stream));
-    return RW_OK;
-}
-
-/* Times RUNS runs of `run`, which reads host memory. from_bytes: size of that memory. bytes: read
- * per run. to_bytes: size of the device memory that it writes. *rate: bytes per second, by the
- * median. */
-static int time_link(const struct rw_device *device, size_t from_bytes, size_t bytes,
-                     size_t to_bytes, int (*run)(void *user), double *rate)
-{
-    RW_RELEASED(rw_arena_free) struct rw_arena arena = {NULL};
-    void *from, *d_to;
-    double ms = 0.0, least, most;
-    RW_TRY(rw_transfer_pinned_in(device->ctx, &arena, &from, from_bytes));
-    memset(from, 1, from_bytes);
-    RW_TRY(rw_device_alloc_in(device->ctx, &arena, &d_to, to_bytes));
-    struct link_run link = {device, from, d_to, from_bytes};
-    RW_TRY(rw_device_time(device, RUNS, run, &link, &ms, &least, &most));
-    *rate = (double)bytes / (ms / 1e3);
-    return RW_OK;
+    return rw_transfer_write_pinned(run->device, run->d_to, run->from, LINK_BYTES);
 }
 
 int rw_device_link_rate(const struct rw_device *device, double *rate)
 {
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {NULL};
+    struct link_run run = {.device = device};
+    double ms = 0.0, least, most;
     *rate = 0.0;
-    return time_link(device, COPIED_BYTES, COPIED_BYTES, COPIED_BYTES, copy, rate);
+    RW_TRY(rw_transfer_pinned_in(device->ctx, &arena, &run.from, LINK_BYTES));
+    memset(run.from, 1, LINK_BYTES);
+    RW_TRY(rw_device_alloc_in(device->ctx, &arena, &run.d_to, LINK_BYTES));
+    RW_TRY(rw_device_time(device, LINK_RUNS, copy, &run, &ms, &least, &most));
+    *rate = LINK_BYTES / (ms / 1e3);
+    return RW_OK;
 }
 
-int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathered)
+int rw_device_link(struct rw_ctx *ctx, int number, double *rate)
 {
     RW_SCOPED(rw_device_close) struct rw_device *device = NULL;
-    *copied = *gathered = 0.0;
+    *rate = 0.0;
     RW_TRY(rw_device_open(ctx, number, &device));
-    RW_TRY(rw_device_link_rate(device, copied));
-    return time_link(device, GATHERED_BYTES, GATHERED_BYTES / RW_LINK_STEP,
-                     rw_cuda_link_bytes(device->n_multiprocessors), gather, gathered);
+    return rw_device_link_rate(device, rate);
 }
 
 /* ---- the device-memory cache ---- */
@@ -465,12 +422,21 @@ static void drop_entry(struct rw_device_cache *entry)
     entry->free(entry);
 }
 
+/* Frees the owner's entry, if there is one. It must be unused. */
+static void drop_owned(void **owner)
+{
+    pthread_mutex_lock(&mutex);
+    if (*owner)
+        drop_entry(*owner);
+    pthread_mutex_unlock(&mutex);
+}
+
 void rw_device_cache_add(struct rw_device_cache *entry, struct rw_engine_cache *owner)
 {
     pthread_mutex_lock(&mutex);
     entry->n_users = 1;
     if (owner && !owner->data) {
-        owner->free = rw_device_cache_drop;
+        owner->free = drop_owned;
         owner->data = entry;
         entry->owner = &owner->data;
         entry->next = cached;
@@ -505,14 +471,6 @@ struct rw_device_cache *rw_device_cache_take(void **owner,
     return entry;
 }
 
-void rw_device_cache_drop(void **owner)
-{
-    pthread_mutex_lock(&mutex);
-    if (*owner)
-        drop_entry(*owner);
-    pthread_mutex_unlock(&mutex);
-}
-
 int rw_device_cache_drop_unused(int device)
 {
     int n = 0;
@@ -528,10 +486,7 @@ int rw_device_cache_drop_unused(int device)
     return n > 0;
 }
 
-/* ---- copies between the host and a GPU, which are counted ----
- *
- * A pipe sends large arrays in chunks, so that the copy of one chunk and the kernels of another
- * overlap. */
+/* ---- copies between the host and a GPU, which are counted ---- */
 
 /* Bytes that one thread copies to a pinned buffer at a time. */
 enum { PIECE = 1 << 20 };
@@ -543,7 +498,6 @@ static int enqueue(const struct rw_device *device, void *to, const void *from, s
     if (bytes == 0)
         return RW_OK;
     RW_CU(device->ctx, cudaMemcpyAsync(to, from, bytes, kind, stream));
-    device->counts->copies++;
     if (kind == cudaMemcpyHostToDevice)
         device->counts->bytes_to_device += bytes;
     else
@@ -624,9 +578,7 @@ static size_t words_arrived(const struct rw_transfer_reply *reply, size_t first)
 
 int rw_transfer_await(const struct rw_device *device, const struct rw_transfer_reply *reply)
 {
-    enum {
-        LOOKS = 1 << 16
-    }; /* polls between two queries of the driver, which reports failed kernels */
+    enum { LOOKS = 1 << 16 }; /* polls between two queries of the driver */
     struct watch watch = {.device = device};
     size_t n_arrived = 0;
     device->counts->bytes_to_host += reply->bytes;
@@ -701,7 +653,6 @@ struct slot {
 struct rw_transfer_pipe {
     const struct rw_device *device;
     size_t chunk_bytes;
-    uint64_t offset;
     uint32_t n_slots, next;
     struct rw_arena arena; /* owns the memory of slots, and `order` */
     void *order;           /* a cudaEvent_t that orders the device's stream and the slots' */
@@ -738,17 +689,14 @@ void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe)
 {
     if (!pipe)
         return;
-    for (uint32_t i = 0; i < pipe->n_slots; i++) {
-        if (pipe->slot[i].stream)
-            RW_CU_MAY_FAIL(cudaStreamSynchronize(pipe->slot[i].stream));
-    }
+    for (uint32_t i = 0; i < pipe->n_slots; i++)
+        RW_CU_MAY_FAIL(cudaStreamSynchronize(pipe->slot[i].stream));
     rw_arena_free(&pipe->arena);
     rw_mem_free(pipe);
 }
 
 int rw_transfer_pipe_begin(struct rw_transfer_pipe *pipe)
 {
-    pipe->offset = 0;
     RW_CU(pipe->device->ctx, cudaEventRecord(pipe->order, pipe->device->stream));
     for (uint32_t i = 0; i < pipe->n_slots; i++)
         RW_CU(pipe->device->ctx, cudaStreamWaitEvent(pipe->slot[i].stream, pipe->order, 0));
@@ -773,8 +721,8 @@ int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk)
     if (!slot->pinned)
         RW_TRY(rw_transfer_pinned_in(pipe->device->ctx, &pipe->arena, &slot->pinned,
                                      pipe->chunk_bytes));
-    RW_CU(pipe->device->ctx,
-          cudaEventSynchronize(slot->copied)); /* returns at once if it was never recorded */
+    /* returns at once if it was never recorded */
+    RW_CU(pipe->device->ctx, cudaEventSynchronize(slot->copied));
     *chunk = slot->pinned;
     return RW_OK;
 }
@@ -785,7 +733,6 @@ int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_
     struct slot *slot = &pipe->slot[pipe->next];
     const struct rw_transfer_chunk chunk = {.d_data = slot->d_chunk,
                                             .bytes = bytes,
-                                            .offset = pipe->offset,
                                             .place = pipe->next,
                                             .stream = slot->stream,
                                             .note = note};
@@ -794,7 +741,6 @@ int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_
                        "a chunk of %zu bytes; expected at most %zu", bytes, pipe->chunk_bytes);
     RW_TRY(enqueue(pipe->device, slot->d_chunk, from, bytes, cudaMemcpyHostToDevice, slot->stream));
     RW_CU(pipe->device->ctx, cudaEventRecord(slot->copied, slot->stream));
-    pipe->offset += bytes;
     pipe->next = (pipe->next + 1) % pipe->n_slots;
     return use(user, &chunk);
 }

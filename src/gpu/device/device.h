@@ -1,6 +1,4 @@
-/* The interface to GPUs: opening one, its memory, streams and events, measured times and rates,
- * facts about CUDA and GPUs, tuning constants, the device-memory cache, transfers, tables, pipes,
- * and workers connected by NCCL. */
+/* The interface to GPUs. */
 #pragma once
 
 #include <stddef.h>
@@ -35,16 +33,13 @@ struct rw_device {
 };
 
 /* Opens a device and makes it the thread's current one. Fails with RW_ERR_UNSUPPORTED if there is
- * no such device or it is too old for the kernels. Fails with RW_ERR_ARGUMENT if RANKWOOD_TUNING is
- * set to a name that no row has. If CUDA fails, the status is that of rw_cu_fail (cu_check.h). The
- * function rw_device_close ignores NULL. */
+ * no such device or it is too old for the kernels, and as rw_tuning_find and rw_cu_fail
+ * (cu_check.h). rw_device_close ignores NULL. */
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out);
 void rw_device_close(struct rw_device *device);
 
 /* Allocates memory on the thread's current device. If there is too little, frees the unused entries
- * of the device-memory cache on this device and tries again. If that fails, too, the message states
- * the needed and, if known, the free memory. Free the memory with rw_device_free, which ignores
- * NULL. */
+ * of the device-memory cache on this device and tries again. rw_device_free ignores NULL. */
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_device_free(void *p);
 /* Make a stream or an event on the thread's current device. The arena frees it. urgent: the stream
@@ -56,12 +51,10 @@ int rw_device_alloc_in(struct rw_ctx *ctx, struct rw_arena *arena, void **out, s
 /* Returns the bytes of free memory of a device. 0: unknown, or this program was built without
  * CUDA. */
 uint64_t rw_device_free_bytes(int number);
-/* Measures the bytes per second of a copy from page-locked memory to the device. */
+/* Measures the bytes per second of a copy from page-locked memory to the device. rw_device_link
+ * opens the device for it. */
 int rw_device_link_rate(const struct rw_device *device, double *rate);
-/* Opens the device and measures two rates in bytes per second. *copied: as rw_device_link_rate.
- * *gathered: that of a kernel that reads every RW_LINK_STEP-th row of 128 bytes of page-locked
- * memory. */
-int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathered);
+int rw_device_link(struct rw_ctx *ctx, int number, double *rate);
 /* Returns the bytes per second of the device's memory, from its clock and bus width. Returns
  * RW_TUNE_PLAN_BANDWIDTH if the device does not report them. */
 double rw_device_bandwidth(const struct rw_device *device);
@@ -87,9 +80,6 @@ void rw_cuda_find(struct rw_cuda_facts *out);
 /* Checks that CUDA can be used and that there is a GPU of this number. Fails with
  * RW_ERR_UNSUPPORTED and a message that states the reason. */
 int rw_device_check_cuda(struct rw_ctx *ctx, int number);
-/* Reads a GPU's free and total memory through NVIDIA's management library (NVML), which works even
- * if CUDA cannot start on the GPU. Returns 1, or 0 if they are unknown. */
-int rw_device_memory(int number, size_t *free_bytes, size_t *all_bytes);
 int rw_cuda_runtime(void); /* facts.runtime, without calling the driver */
 
 /* Facts about a GPU, for people to read. */
@@ -111,11 +101,9 @@ int rw_device_find(int number, struct rw_device_facts *out);
 
 /* ---- tuning constants ----
  *
- * Launch constants that depend on the GPU; tuning.h has the others. They are in a table,
- * device_tuning.c. Each of its rows serves the compute capabilities from its own up to, but
- * without, that of the next row; the last row serves all newer GPUs. The number of multiprocessors,
- * their threads, and the sizes of shared memory and device memory come from the device. A row
- * limits the first three of these only if it is forced. No row changes a result.
+ * Launch constants that depend on the GPU, in a table, device_tuning.c; tuning.h has the others.
+ * Each row serves the compute capabilities from its own up to, but without, that of the next row;
+ * the last row serves all newer GPUs. No row changes a result.
  *
  * After measuring on a GPU, change its row in device_tuning.c, or add one, with is_measured 1. Put
  * the measurements in the comment there. docs/reference/devices.md lists the rows, and
@@ -125,16 +113,14 @@ int rw_device_find(int number, struct rw_device_facts *out);
 
 struct rw_tuning_row {
     const char *name; /* its lowest compute capability, "9.0"; or "newer" */
-    /* That capability as 10 * major + minor. A row ends where the next one begins. */
-    int from;
-    int is_measured; /* 0: derived, as device_tuning.c explains */
+    int from;         /* that capability as 10 * major + minor */
+    int is_measured;  /* 0: derived, as device_tuning.c explains */
     /* A GPU of the row, in three numbers. If the row is forced on a larger GPU, only this much of
      * that GPU is used. 0: no limit. */
     int n_multiprocessors;
     int n_threads;       /* threads that a multiprocessor holds at once */
     size_t shared_bytes; /* largest shared memory of a block */
-    /* Largest number of nodes that the grower requests at once. */
-    int growth_batch;
+    int growth_batch;    /* largest number of nodes that the grower requests at once */
     /* Blocks per multiprocessor. quantise_blocks: blocks of 256 threads that quantise.
      * split_blocks: most blocks of a search. If it would need more, its features share fewer
      * warps. */
@@ -162,11 +148,10 @@ int rw_has_gpu_code(const char *archs, int major, int minor);
 
 /* ---- the device-memory cache ----
  *
- * Caches device memory for later use. An entry is a struct that has such memory and begins with a
- * struct rw_device_cache. It belongs to one pointer elsewhere, its owner, which has its address.
- * Unused entries are freed as soon as an allocation finds too little memory (rw_device_alloc). Any
- * thread may call these functions. */
-/* The common part of entries, their first member. */
+ * Caches device memory for later use. An entry belongs to one pointer elsewhere, its owner, which
+ * has its address. Unused entries are freed as soon as an allocation finds too little memory
+ * (rw_device_alloc). Any thread may call these functions. */
+/* The first member of entries, which are structs with such memory. */
 struct rw_device_cache {
     struct rw_device_cache *next;
     /* The address of the owner's pointer to the entry, which is set to NULL when the entry is
@@ -189,39 +174,20 @@ struct rw_device_cache *rw_device_cache_take(void **owner,
                                              int (*serves)(const struct rw_device_cache *entry,
                                                            const void *user),
                                              const void *user);
-/* Frees the owner's entry, if there is one. It must be unused. */
-void rw_device_cache_drop(void **owner);
 /* Frees unused entries on this device. Returns 1 if it freed any. */
 int rw_device_cache_drop_unused(int device);
-
-/* ---- launchers of cu_link.cu ---- */
-enum { RW_LINK_ROW_BYTES = 128, RW_LINK_STEP = 4 };
-
-/* Returns the size in bytes of d_to, the device memory that rw_cuda_link_gather writes. */
-size_t rw_cuda_link_bytes(int n_multiprocessors);
-/* Reads n_rows rows of RW_LINK_ROW_BYTES bytes: every RW_LINK_STEP-th of those in `from`, which is
- * page-locked. Returns a cudaError_t. */
-int rw_cuda_link_gather(const void *from, uint64_t n_rows, int n_multiprocessors, void *d_to,
-                        void *stream);
 
 /* ---- transfers ----
  *
  * Functions that copy between host and device, count the copies, and wait for the device. All
- * copies use them, except small tables of gpu/hist, which are not counted.
- *
- * Plain copies use the device's stream, and wait; the functions named _pinned, for page-locked
- * (pinned) memory, do not wait. A pipe sends data in chunks over several streams. Each stream has a
- * pinned buffer on the host and a buffer on the device. So one chunk is copied while kernels
- * process another (Milic et al., "Parallelizing general histogram application for CUDA
- * architectures", section IV-G). */
-/* Counts since the device was opened. One thread at a time may use a device. */
+ * copies use them, except small tables of gpu/hist, which are not counted. */
+/* Bytes of copies, and of replies (rw_transfer_await), since the device was opened. One thread at a
+ * time may use a device. */
 struct rw_transfer_counts {
-    uint64_t copies;                         /* in both directions; replies are not counted */
-    uint64_t bytes_to_device, bytes_to_host; /* of copies, and of replies (rw_transfer_await) */
+    uint64_t bytes_to_device, bytes_to_host;
 };
 
-/* Copy through the device's stream, and wait. The host's memory may be of any kind. 0 bytes: they
- * do nothing. */
+/* Copy through the device's stream, and wait, unless there are 0 bytes. */
 int rw_transfer_write(const struct rw_device *device, void *d_to, const void *from, size_t bytes);
 int rw_transfer_read(const struct rw_device *device, void *to, const void *d_from, size_t bytes);
 /* Copy through the device's stream without waiting. The host's memory must be pinned. Until
@@ -235,10 +201,9 @@ int rw_transfer_read_pinned(const struct rw_device *device, void *to, const void
 int rw_transfer_wait(const struct rw_device *device);
 
 /* A reply: kernels write `value` to each of n words of page-locked memory, at a distance of `step`
- * words. `bytes` is the size of the reply with all other data, for the counts. rw_transfer_await
- * waits for the words. This takes less time than a copy and a wait for the stream. When
- * rw_transfer_await returns, the work that was enqueued on the device's stream before those kernels
- * is complete, too. */
+ * words. `bytes` is the size of the reply with all other data, for the counts. Waiting for the
+ * words takes less time than a copy and a wait for the stream. When rw_transfer_await returns, the
+ * work that was enqueued on the device's stream before those kernels is complete, too. */
 struct rw_transfer_reply {
     const uint32_t *word; /* [n * step] */
     size_t step, n, bytes;
@@ -276,19 +241,19 @@ int rw_device_table(struct rw_device_tables *tables, void *d, const void *from, 
 #define RW_DEVICE_TABLE(tables, d, from, n) \
     rw_device_table((tables), &(d), (from), (n) * sizeof(*(d)))
 
-/* ---- Pipes ---- */
+/* ---- Pipes ----
+ *
+ * A pipe sends data in chunks over several streams. Each stream has a pinned buffer on the host and
+ * a buffer on the device. So one chunk is copied while kernels process another (Milic et al.,
+ * "Parallelizing general histogram application for CUDA architectures", section IV-G). */
 
 enum { RW_TRANSFER_MOST_STREAMS = 8 };
 
-/* A chunk on the device. Its data has arrived when work runs that was enqueued on `stream` by the
- * rw_transfer_use_fn. */
+/* A chunk on the device. */
 struct rw_transfer_chunk {
-    /* Aligned to 256 bytes. Valid until this stream's next chunk. */
-    const void *d_data;
+    const void *d_data; /* aligned to 256 bytes; valid until this stream's next chunk */
     size_t bytes;
-    uint64_t offset; /* bytes of earlier chunks since rw_transfer_pipe_begin */
-    /* Index of the pipe's stream, 0 to n_streams - 1; for separate scratch. */
-    uint32_t place;
+    uint32_t place;   /* index of the pipe's stream, 0 to n_streams - 1; for separate scratch */
     void *stream;     /* a cudaStream_t */
     const void *note; /* argument of rw_transfer_pipe_send */
 };
@@ -299,15 +264,13 @@ typedef int (*rw_transfer_use_fn)(void *user, const struct rw_transfer_chunk *ch
 struct rw_transfer_pipe;
 
 /* Makes a pipe. chunk_bytes: largest size of a chunk, at least 1. n_streams: 1 to
- * RW_TRANSFER_MOST_STREAMS; 2 or more overlap copies and kernels, 1 does not. The device is
- * borrowed while the pipe exists. */
+ * RW_TRANSFER_MOST_STREAMS. The device is borrowed while the pipe exists. */
 int rw_transfer_pipe_new(const struct rw_device *device, size_t chunk_bytes, uint32_t n_streams,
                          struct rw_transfer_pipe **out);
 /* Waits for all chunks, and frees the pipe. Ignores NULL. */
 void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe);
 
-/* Begins a transfer: later chunks follow all work on the device's stream so far. Offsets restart at
- * 0. */
+/* Begins a transfer: later chunks follow all work on the device's stream so far. */
 int rw_transfer_pipe_begin(struct rw_transfer_pipe *pipe);
 /* Returns a pinned buffer of chunk_bytes for the caller to fill with the next chunk. Waits until
  * the buffer's last copy is complete. */
@@ -323,17 +286,15 @@ int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe);
 
 /* ---- workers through NCCL ----
  *
- * A communicator of the device for workers that each have their own GPU. The library is opened at
- * run time, so the program is not linked to it. NVIDIA's documentation
- * (docs.nvidia.com/deeplearning/nccl) describes its functions under "API" and "types".
- *
- * NCCL would wait for ever for a worker that has ended. So all waits are bounded. The start has a
- * time limit. For enqueued work, each wait for the device calls rw_nccl_watch from time to time. */
+ * A communicator of the device for workers that each have their own GPU. NVIDIA's documentation
+ * (docs.nvidia.com/deeplearning/nccl) describes NCCL's functions under "API" and "types". NCCL
+ * would wait for ever for a worker that has ended. So the start has a time limit, and each wait for
+ * the device calls rw_nccl_watch from time to time. */
 /* Connects the GPUs. All workers of the context's communicator call it, each with its device, on
  * the thread that uses the device. Fails with RW_ERR_UNSUPPORTED on all of them if a worker has no
  * NCCL or two share a GPU, and with RW_ERR_MACHINE if NCCL fails or does not start in time. NVLink
- * multicast stays off unless NCCL_NVLS_ENABLE is set. RANKWOOD_NCCL=FILE names the library, and has threads of one process use
- * NCCL, too. */
+ * multicast stays off unless NCCL_NVLS_ENABLE is set. RANKWOOD_NCCL=FILE names the library, and has
+ * threads of one process use NCCL, too. */
 int rw_nccl_open(struct rw_ctx *ctx, const struct rw_device *device, struct rw_comm **out);
 
 /* Checks a wait that has taken waited_s seconds. Fails with RW_ERR_MACHINE if NCCL reports an

@@ -7,16 +7,14 @@
 
 /* How the rows were found. Row 9.0 was measured on an H200 with mslr30k (3.77 M documents, 136
  * features). All histograms of a tree of 255 leaves took 1.033 | 0.996 | 1.013 | 1.089 ms in
- * batches of 16 | 24 | 32 | 64 nodes, since larger batches have too many useless speculative
- * splits. On the H200, eight blocks of the kernel that quantises fit a multiprocessor at once.
- * Searches were not measured.
+ * batches of 16 | 24 | 32 | 64 nodes. Eight blocks of the kernel that quantises fit a
+ * multiprocessor at once. Searches were not measured.
  *
  * The row "newer" has the constants of row 9.0, without limits. The other rows are derived. Their
- * blocks per multiprocessor are proportional to the number of threads of a multiprocessor. A larger
- * batch saves waits, which take the same time everywhere, and wastes memory bandwidth. So the best
- * batch is assumed to grow as the square root of the bandwidth, from 24 at 4.8 TB/s. The bandwidths
- * in TB/s are 0.32 (T4), 1.6 (A100), 0.3 to 1.0 (8.6 and 8.9), 8 (B200) and 0.45 to 1.8 (12.0). The
- * GPUs that forced rows represent are T4, A100, RTX 3060, H200, B200 and RTX 5060. */
+ * blocks per multiprocessor are proportional to its threads. Their batch grows as the square root
+ * of the memory's bandwidth, from 24 at 4.8 TB/s: 0.32 (T4), 1.6 (A100), 0.3 to 1.0 (8.6 and 8.9),
+ * 8 (B200) and 0.45 to 1.8 (12.0). The GPUs that forced rows represent are T4, A100, RTX 3060,
+ * H200, B200 and RTX 5060. */
 #define MEASURED 1
 #define DERIVED  0
 static const struct rw_tuning_row rows[] = {

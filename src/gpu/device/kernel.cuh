@@ -1,5 +1,4 @@
-/* Helpers for kernels and their launchers: launches that overlap, grids, error checks, constants
- * that depend on the GPU, reductions over a warp, and random numbers.
+/* Helpers for kernels and their launchers.
  *
  * A launch by launch_after can begin while the launch before it in the stream ends. Before
  * wait_for_launch_before(), its kernel must not touch memory that the launch before writes. After
@@ -14,10 +13,12 @@
 
 #include "base/rng.h"
 
+#define RW_DEVICE __device__ __forceinline__
+
 enum { MOST_DEVICES = 64 };
 
 /* Waits for the launch before this one, if the two overlap. */
-static __device__ __forceinline__ void wait_for_launch_before()
+static RW_DEVICE void wait_for_launch_before()
 {
 #if __CUDA_ARCH__ >= 900
     cudaGridDependencySynchronize();
@@ -26,7 +27,7 @@ static __device__ __forceinline__ void wait_for_launch_before()
 
 /* Lets the next launch of the stream begin, if launch_after launches it. On GPUs older than compute
  * capability 9.0 it does nothing. */
-static __device__ __forceinline__ void let_next_launch_begin()
+static RW_DEVICE void let_next_launch_begin()
 {
 #if __CUDA_ARCH__ >= 900
     cudaTriggerProgrammaticLaunchCompletion();
@@ -35,11 +36,11 @@ static __device__ __forceinline__ void let_next_launch_begin()
 
 /* For loops in which the threads of a grid stride over items, such as documents. Return a thread's
  * first item, and the distance to its next. THREADS: threads per block. */
-template <int THREADS> static __device__ __forceinline__ uint64_t grid_first()
+template <int THREADS> static RW_DEVICE uint64_t grid_first()
 {
     return (uint64_t)blockIdx.x * THREADS + threadIdx.x;
 }
-template <int THREADS> static __device__ __forceinline__ uint64_t grid_step()
+template <int THREADS> static RW_DEVICE uint64_t grid_step()
 {
     return (uint64_t)gridDim.x * THREADS;
 }
@@ -76,23 +77,6 @@ static int launch_grid(void (*kernel)(TYPES...), dim3 grid, unsigned threads, vo
     return cudaGetLastError();
 }
 
-/* Returns true if a launch of the kernel may begin while the one before it ends. Kernels that were
- * compiled for GPUs older than compute capability 9.0 do not wait, so it returns false for them on
- * any GPU. The answer is found once per device and template instance, since all kernels were
- * compiled for the same GPUs. */
-template <class KERNEL> static bool launches_overlap(int device, KERNEL *kernel)
-{
-    static std::atomic<int8_t> known[MOST_DEVICES]; /* 0: not yet; 1: no; 2: yes */
-    struct cudaFuncAttributes about;
-    if (known[device] != 0)
-        return known[device] == 2;
-    if (cudaFuncGetAttributes(&about, kernel) == cudaSuccess)
-        known[device] = about.ptxVersion >= 90 ? 2 : 1;
-    else
-        (void)cudaGetLastError(); /* clears the error, which the next launch would report */
-    return known[device] == 2;
-}
-
 /* Returns the number of the thread's current device; 0 if it is unknown or not below
  * MOST_DEVICES. */
 static inline int current_device()
@@ -101,6 +85,22 @@ static inline int current_device()
     if (cudaGetDevice(&device) != cudaSuccess)
         (void)cudaGetLastError(); /* clears the error */
     return device < MOST_DEVICES ? device : 0;
+}
+
+/* Returns true if a launch of the kernel may begin while the one before it ends. Kernels that were
+ * compiled for GPUs older than compute capability 9.0 do not wait, so it returns false for them on
+ * any GPU. The answer is found once per device and template instance, since all kernels were
+ * compiled for the same GPUs. */
+template <class KERNEL> static bool launches_overlap(KERNEL *kernel)
+{
+    static std::atomic<int8_t> known_of[MOST_DEVICES]; /* 0: not yet; 1: no; 2: yes */
+    std::atomic<int8_t> &known = known_of[current_device()];
+    struct cudaFuncAttributes about;
+    if (known == 0 && cudaFuncGetAttributes(&about, kernel) == cudaSuccess)
+        known = about.ptxVersion >= 90 ? 2 : 1;
+    else if (known == 0)
+        (void)cudaGetLastError(); /* clears the error, which the next launch would report */
+    return known == 2;
 }
 
 /* Launches a kernel that calls wait_for_launch_before(). It begins while the launch before it ends,
@@ -118,7 +118,7 @@ static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block,
     config.dynamicSmemBytes = shared;
     config.stream = stream;
     config.attrs = &overlap;
-    config.numAttrs = launches_overlap(current_device(), kernel) ? 1 : 0;
+    config.numAttrs = launches_overlap(kernel) ? 1 : 0;
     return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
@@ -139,7 +139,7 @@ static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block,
 
 /* Return the sum, modulo 2^32, and the largest value over a whole warp, in all lanes. They take one
  * instruction from compute capability 8.0 on. */
-__device__ __forceinline__ uint32_t rw_warp_add(uint32_t v)
+RW_DEVICE uint32_t rw_warp_add(uint32_t v)
 {
 #if __CUDA_ARCH__ >= 800
     return __reduce_add_sync(~0u, v);
@@ -150,7 +150,7 @@ __device__ __forceinline__ uint32_t rw_warp_add(uint32_t v)
 #endif
 }
 
-__device__ __forceinline__ uint32_t rw_warp_max(uint32_t v)
+RW_DEVICE uint32_t rw_warp_max(uint32_t v)
 {
 #if __CUDA_ARCH__ >= 800
     return __reduce_max_sync(~0u, v);
@@ -166,16 +166,15 @@ __device__ __forceinline__ uint32_t rw_warp_max(uint32_t v)
 /* ---- random words: cuRAND's Philox4x32-10, with the keys of base/rng.h; `check_hist` tests that
  * they are equal to those of base/rng.h ---- */
 /* Returns all four words for (seed, item, tree, stream), like rw_random4. */
-static __device__ __forceinline__ uint4 rw_cuda_random4(uint64_t seed, uint64_t item, uint32_t tree,
-                                                        uint32_t stream)
+static RW_DEVICE uint4 rw_cuda_random4(uint64_t seed, uint64_t item, uint32_t tree, uint32_t stream)
 {
     return curand_Philox4x32_10(make_uint4((uint32_t)item, (uint32_t)(item >> 32), tree, stream),
                                 make_uint2((uint32_t)seed, (uint32_t)(seed >> 32)));
 }
 
 /* Returns the first word, like rw_random. */
-static __device__ __forceinline__ uint32_t rw_cuda_random(uint64_t seed, uint64_t item,
-                                                          uint32_t tree, uint32_t stream)
+static RW_DEVICE uint32_t rw_cuda_random(uint64_t seed, uint64_t item, uint32_t tree,
+                                         uint32_t stream)
 {
     return rw_cuda_random4(seed, item, tree, stream).x;
 }

@@ -1,11 +1,11 @@
-/* Sums and exchanges among workers with one GPU each, by NCCL. Implements the functions rw_nccl_...
- * of device.h. The library is loaded when it is first needed, so the program also runs without
- * it. */
+/* Sums and exchanges among workers with one GPU each, by NCCL (device.h). The library is loaded
+ * when it is first needed, so the program also runs without it. */
 #include "gpu/device/device.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "gpu/device/cu_check.h"
@@ -99,30 +99,25 @@ int rw_nccl_find(char *text, size_t size)
  * They are those of struct rw_comm_functions, and return 0, or 1 after a failure. `user` is NCCL's
  * communicator; NULL: rw_nccl_watch has aborted it. */
 
-static int type_of(enum rw_comm_type type)
-{
-    return type == RW_COMM_U64 ? NCCL_UINT64 : NCCL_UINT32;
-}
+static const int types[] = {[RW_COMM_U32] = NCCL_UINT32, [RW_COMM_U64] = NCCL_UINT64};
+static const int ops[] = {
+    [RW_COMM_SUM] = NCCL_SUM, [RW_COMM_MIN] = NCCL_MIN, [RW_COMM_MAX] = NCCL_MAX};
 
 static int nccl_all_reduce(void *user, void *buffer, size_t n, enum rw_comm_type type,
                            enum rw_comm_op op, void *stream)
 {
-    static const int ops[] = {
-        [RW_COMM_SUM] = NCCL_SUM, [RW_COMM_MIN] = NCCL_MIN, [RW_COMM_MAX] = NCCL_MAX};
-    return !user ||
-           nccl.all_reduce(buffer, buffer, n, type_of(type), ops[op], user, stream) != NCCL_SUCCESS;
+    return !user || nccl.all_reduce(buffer, buffer, n, types[type], ops[op], user, stream);
 }
 
 static int nccl_reduce_scatter(void *user, const void *send, void *recv, size_t n_each,
                                enum rw_comm_type type, void *stream)
 {
-    return !user || nccl.reduce_scatter(send, recv, n_each, type_of(type), NCCL_SUM, user,
-                                        stream) != NCCL_SUCCESS;
+    return !user || nccl.reduce_scatter(send, recv, n_each, types[type], NCCL_SUM, user, stream);
 }
 
 static int nccl_all_gather(void *user, const void *send, void *recv, size_t bytes, void *stream)
 {
-    return !user || nccl.all_gather(send, recv, bytes, NCCL_UINT8, user, stream) != NCCL_SUCCESS;
+    return !user || nccl.all_gather(send, recv, bytes, NCCL_UINT8, user, stream);
 }
 
 static void nccl_close(void *user, int exit_status)
@@ -141,11 +136,11 @@ static const struct rw_comm_functions nccl_functions = {
 
 int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s)
 {
-    int result = NCCL_SUCCESS;
+    int of_work = NCCL_SUCCESS;
     if (!comm->user)
         return rw_comm_status(ctx, comm, 1);
-    const int async_status = nccl.async_error(comm->user, &result);
-    result = async_status != NCCL_SUCCESS ? async_status : result;
+    const int of_call = nccl.async_error(comm->user, &of_work);
+    const int result = of_call != NCCL_SUCCESS ? of_call : of_work;
     const int is_bad = result != NCCL_SUCCESS && result != NCCL_IN_PROGRESS;
     if (!is_bad && waited_s < WAIT_S && !rw_comm_has_failed(ctx))
         return RW_OK;
@@ -161,24 +156,16 @@ int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s)
 
 /* ---- the beginning ---- */
 
-/* The start of NCCL, in a separate thread, since it may never end. */
+/* The start of NCCL, in a separate thread, since it may never end. The thread sets `state` to DONE,
+ * and the caller to LEFT when it no longer waits. The second of the two owns the struct. */
 struct beginning {
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    int is_done, is_left; /* is_left: the caller no longer waits, and the thread frees it */
+    _Atomic enum { RUNNING, DONE, LEFT } state;
     int device, worker, n_workers;
     struct nccl_id id;
     void *comm;
     int result; /* NCCL's */
     cudaError_t error;
 };
-
-static void beginning_free(struct beginning *b)
-{
-    pthread_cond_destroy(&b->changed);
-    pthread_mutex_destroy(&b->mutex);
-    rw_mem_free(b);
-}
 
 enum { WARM_WORDS = 1024 };
 
@@ -218,34 +205,19 @@ static void *begin(void *user)
 {
     struct beginning *b = user;
     connect_workers(b);
-    pthread_mutex_lock(&b->mutex);
-    b->is_done = 1;
-    const int is_left = b->is_left;
-    pthread_cond_signal(&b->changed);
-    pthread_mutex_unlock(&b->mutex);
-    if (is_left)
-        beginning_free(b);
+    if (atomic_exchange(&b->state, DONE) == LEFT)
+        rw_mem_free(b);
     return NULL;
 }
 
 /* Waits for the thread, at most BEGIN_S seconds and while no worker has failed. Returns 1 if the
- * thread is done. Otherwise it sets is_left, and the thread frees `b` when it ends. */
+ * thread is done. Otherwise the thread frees `b` when it ends. */
 static int await(struct rw_ctx *ctx, struct beginning *b)
 {
-    enum { LOOKS_A_SECOND = 20 };
-    pthread_mutex_lock(&b->mutex);
-    for (int i = 0; i < BEGIN_S * LOOKS_A_SECOND && !b->is_done && !rw_comm_has_failed(ctx); i++) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 1000000000 / LOOKS_A_SECOND;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&b->changed, &b->mutex, &until);
-    }
-    const int is_done = b->is_done;
-    b->is_left = !is_done;
-    pthread_mutex_unlock(&b->mutex);
-    return is_done;
+    const double until = rw_clock_ms() + 1e3 * BEGIN_S;
+    while (atomic_load(&b->state) != DONE && rw_clock_ms() < until && !rw_comm_has_failed(ctx))
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    return atomic_exchange(&b->state, LEFT) == DONE;
 }
 
 /* Makes NCCL's communicator in a separate thread. *out may be set even after a failure. */
@@ -255,15 +227,10 @@ static int make(struct rw_ctx *ctx, const struct rw_device *device, const struct
     struct beginning *b;
     pthread_t thread;
     RW_TRY(RW_NEW(ctx, b, 1));
-    *b = (struct beginning){.device = device->number,
-                            .worker = rw_worker(ctx),
-                            .n_workers = rw_n_workers(ctx),
-                            .id = *id};
-    pthread_mutex_init(&b->mutex, NULL);
-    pthread_cond_init(&b->changed, NULL);
+    *b = (struct beginning){RUNNING, device->number, rw_worker(ctx), rw_n_workers(ctx), .id = *id};
     const int why = pthread_create(&thread, NULL, begin, b);
     if (why) {
-        beginning_free(b);
+        rw_mem_free(b);
         return rw_fail_io(ctx, why, "a thread for NCCL: no memory for it, or too many");
     }
     pthread_detach(thread);
@@ -275,11 +242,10 @@ static int make(struct rw_ctx *ctx, const struct rw_device *device, const struct
         status = rw_cu_fail(ctx, b->error, "NCCL's beginning");
     else if (b->result != NCCL_SUCCESS)
         status = rw_fail(ctx, RW_ERR_MACHINE,
-                         "NCCL does not begin: %s\nhint: NCCL_DEBUG=WARN has it "
-                         "say more",
+                         "NCCL does not begin: %s\nhint: NCCL_DEBUG=WARN has it say more",
                          nccl.error_text(b->result));
     *out = b->comm; /* even after a failure: the caller gives it up, once */
-    beginning_free(b);
+    rw_mem_free(b);
     return status;
 }
 

@@ -25,9 +25,9 @@ uint64_t rw_device_free_bytes(int number)
     return 0;
 }
 
-int rw_device_link(struct rw_ctx *ctx, int number, double *copied, double *gathered)
+int rw_device_link(struct rw_ctx *ctx, int number, double *rate)
 {
-    *copied = *gathered = 0.0;
+    *rate = 0.0;
     return rw_device_check_cuda(ctx, number);
 }
 

@@ -1,10 +1,8 @@
-/* The tuning constants that are the same on all GPUs, with their measurements: launches, choices,
- * sizes of buffers, and the model of a tree's time. Names such as `lanes` and `collision` are
- * histogram methods (gpu/hist/hist.h). `mart` and `newton` are histograms without and with
- * hessians. Figures of several variants are separated by "|". Unless stated otherwise, the
- * measurements are from an H200 with mslr30k (3.77 M documents, 136 features). device_tuning.c has
- * the constants that depend on the compute capability. The number of multiprocessors and the sizes
- * of memories come from each device. */
+/* The tuning constants that are the same on all GPUs; device_tuning.c has those that depend on the
+ * compute capability. Names such as `lanes` and `collision` are histogram methods
+ * (gpu/hist/hist.h). `mart` and `newton` are histograms without and with hessians. Figures of
+ * several variants are separated by "|". Unless stated otherwise, the measurements are from an H200
+ * with mslr30k (3.77 M documents, 136 features). */
 #pragma once
 
 /* ---- lanes ----
@@ -13,17 +11,14 @@
  * UNROLL, and UNROLL_16 for codes of 16 bits: words in flight per thread. RING: turns for which
  * documents are staged in shared memory.
  *
- * The figures are billions of updates per second, on 128 features of 256 evenly distributed bins.
- * An update adds a document to one cell. 512 threads and 32 words in flight reached 2937. 1024
- * threads and 8 words reached 4065, the limit of the memory. With 8 words in flight and a list of a
- * quarter of the documents, loading the list and then the words reached 2331. Staging the list and
- * lambdas a turn ahead reached 2370, and loading words a turn ahead, too, 3084. Atomics alone reach
- * 8138. The rest is instructions, so a cell's address is one dot product. With codes of 16 bits and
- * 16 words in flight, newton spills registers.
+ * Billions of updates (of a document and a cell) per second, with 128 features of 256 evenly
+ * distributed bins: 2937 with 512 threads and 32 words in flight, 4065, the limit of the memory,
+ * with 1024 threads and 8 words. Of a list of a quarter of the documents: 2331, or 2370 with the
+ * list and lambdas staged a turn ahead, 3084 with words, too. Atomics alone reach 8138; the rest is
+ * instructions. With codes of 16 bits and 16 words in flight, newton spills registers.
  *
  * Not worth it: two features per lane and two blocks per multiprocessor (1789); rows staged by
- * asynchronous copies (1 % faster, but 64 KB more shared memory); codes of 16 bits of two documents
- * in a word (then rows cannot be gathered). */
+ * asynchronous copies (1 % faster, but 64 KB more shared memory). */
 #define RW_TUNE_LANES_THREADS   1024
 #define RW_TUNE_LANES_UNROLL    8
 #define RW_TUNE_LANES_UNROLL_16 12
@@ -134,18 +129,16 @@
  * documents. SCORES: the kernels that add a tree to scores.
  *
  * Searches of 48 nodes took 25 us with every gain in double, 22 with float first, and 19 with exact
- * gains only for a block's best. A partition of all documents took 97 us; the memory moves 64 bytes
- * per document. Waiting for the chunk before (a scan with look-back) in place of an atomic made no
- * difference. */
+ * gains only for a block's best. No difference in a partition: a scan with look-back in place of an
+ * atomic. */
 #define RW_TUNE_QUANTISE_THREADS 256
 #define RW_TUNE_QUANTISE_BLOCKS  1056 /* most blocks of the kernels that draw and list samples */
 #define RW_TUNE_QUANTISE_HELD    8    /* blocks per multiprocessor for which registers leave room */
 #define RW_TUNE_SPLIT_WARPS      8
-/* From this number of nodes x features on, a search may be rough first, in two launches
+/* ROUGH: from this number of nodes x features on, a search may be rough first, in two launches
  * (rw_cuda_is_rough). Trees of 255 leaves with newton took 3.45 | 3.42 | 3.46 | 3.52 ms at 0 | 1024
- * | 4096 | never. ROUGH_WARPS and EXACT_WARPS, the warps of a block in the two launches, and
- * ROUGH_BLOCKS, the blocks per multiprocessor for which registers must leave room, were not
- * measured. */
+ * | 4096 | never. Not measured: the warps of a block in the two launches, and the blocks per
+ * multiprocessor for which registers must leave room. */
 #define RW_TUNE_SPLIT_ROUGH        1024
 #define RW_TUNE_SPLIT_ROUGH_WARPS  4
 #define RW_TUNE_SPLIT_ROUGH_BLOCKS 9 /* half as many if sums have 64 bits */
@@ -156,34 +149,26 @@
  * evicted from it first. */
 #define RW_TUNE_PARTITION_CHUNK 2048
 #define RW_TUNE_SCORES_THREADS  256
-/* Threads per block that moves histograms, and blocks that share the words of a histogram. Not
- * measured. */
+/* Not measured: threads per block that moves histograms, and blocks per histogram. */
 #define RW_TUNE_MOVE_THREADS 256
 #define RW_TUNE_MOVE_BLOCKS  8
-/* Largest number of nodes of one histogram call. A call has fewer if the scratch, which grows with
- * them, is too small. No batch of device_tuning.c is larger. A larger --batch takes several
- * calls. */
-#define RW_TUNE_ENGINE_NODES 32
-/* Limit in bytes for the best splits of all (node, feature) of one search. It limits the nodes of a
- * search. */
+#define RW_TUNE_ENGINE_NODES 32 /* most nodes of a histogram call, and of a row's batch */
+/* Limit in bytes for the best splits of all (node, feature) of one search. */
 #define RW_TUNE_ENGINE_SEARCH_BYTES 16777216
 
 /* Columns that are cached for partitions. MOST and SHARE limit their number and their share of the
- * codes' bytes. A node is large if it has at least 1 / LARGE of all documents. In smaller nodes, a
- * partition reads a sector of 32 bytes per document from a column, too. FADE: the value of a use
- * one tree later. WORTH: by how much a column's use must exceed that of the column it replaces, as
- * a share of the copy's cost in documents (is_worth_it in cuda_columns.c). SAVED: the share of a
- * partition's time that a column saves if it is made just before. A_TREE: most copies between two
- * trees. A copy takes 0.074 ms, a partition of all documents 0.088 ms, or 0.020 from a column.
- * SHARE is as large as the limit on memory of `bench train` allows.
+ * codes' bytes. A node is large if it has at least 1 / LARGE of all documents; a smaller one reads
+ * a sector of 32 bytes per document from a column, too. FADE: the value of a use one tree later.
+ * WORTH: by how much a column's use must exceed that of the column it replaces, as a share of the
+ * copy's cost in documents (is_worth_it in cuda_columns.c). SAVED: the share of a partition's
+ * time that a column saves if it is made just before. A_TREE: most copies between two trees. A copy
+ * takes 0.074 ms, a partition of all documents 0.088 ms, or 0.020 from a column. SHARE is as large
+ * as the limit on memory of `bench train` allows.
  *
- * Times of a tree of 255 leaves in ms, mart | newton. SHARE .2 and WORTH 1: 2.80 | 3.83. SHARE .45
- * and WORTH 1: 2.75 | 3.70. SHARE .45 and WORTH .3: 2.67 | 3.71. Measured later, with FADE .9 and
- * WORTH .3: 2.33 | 3.14 with SHARE .4, and 2.30 | 3.06 with .48. With columns of all features and
- * WORTH 0: 2.18 | 2.95, and 244 MiB more. Today's FADE and WORTH were not timed one by one. Two
- * variants failed. With SHARE .45 and WORTH .3, nodes of fewer than 1 / 32 of the documents read
- * tiles although there was a column: 2.81 | 3.64. With SHARE .45 and WORTH 1, nodes were large from
- * 1 / 8 of the documents on: 2.83 | 3.91, or from 1 / 128 on: 2.74 | 3.74. */
+ * Times of a tree of 255 leaves in ms, mart | newton: 2.33 | 3.14 with SHARE .4, FADE .9 and WORTH
+ * .3, and 2.30 | 3.06 with SHARE .48. With columns of all features and WORTH 0: 2.18 | 2.95, and
+ * 244 MiB more. Slower by 3 to 5 %: LARGE 8 or 128, and nodes of fewer than 1 / 32 of the documents
+ * that read tiles. */
 #define RW_TUNE_COLUMNS_THREADS 256
 #define RW_TUNE_COLUMNS_MOST    96
 #define RW_TUNE_COLUMNS_SHARE   0.48
@@ -201,17 +186,14 @@
  * smaller one if the copy is worth it (cuda_columns.c). With one byte, both take the same time
  * at one in 84. */
 #define RW_TUNE_FAR_SECTOR_DOCS 64
-/* The share of the memory left for codes that is used for columns; the rest is for tiles. A column
- * saves the copies of it that a tree would make. A tile's byte saves about as many reads by
- * histograms. Not measured. */
+/* COLUMNS_SHARE: the share of the memory left for codes that is used for columns; the rest is for
+ * tiles. PAGES_SHARE: one in this many bytes of the free memory is not used for codes, unless the
+ * user limits the memory. OTHER_BYTES and SET_BYTES: bytes per document of a validation set, and
+ * per set, reserved for its scores, metrics and tables. Not measured. */
 #define RW_TUNE_FAR_COLUMNS_SHARE 0.3
-/* One in this many bytes of the free memory is not used for codes, unless the user limits the
- * memory. */
-#define RW_TUNE_FAR_PAGES_SHARE 64
-/* Bytes per document of a validation set, and bytes per set, reserved for its scores, metrics and
- * tables. */
-#define RW_TUNE_FAR_OTHER_BYTES 64
-#define RW_TUNE_FAR_SET_BYTES   65536
+#define RW_TUNE_FAR_PAGES_SHARE   64
+#define RW_TUNE_FAR_OTHER_BYTES   64
+#define RW_TUNE_FAR_SET_BYTES     65536
 /* The size of each of the two pieces into which histograms gather rows: one in PIECE_SHARE bytes of
  * the codes, at most MOST_PIECE bytes, which take 1.2 ms to gather, and at least
  * RW_HIST_FAR_LEAST_BYTES. Not measured. */
@@ -221,25 +203,21 @@
  * documents in 32 nodes came at 48 GB/s. With windows of 2^19 it was 19 GB/s, without windows 8. */
 #define RW_TUNE_FAR_LOG_WINDOW 16
 /* Blocks of 1,024 threads that gather rows. With 15 M documents 16 blocks reached .756 of a copy's
- * rate, 66 blocks .744, 4 blocks .733. On a small GPU there is at most about one such block for
- * each BLOCKS_SHARE multiprocessors, since other blocks add meanwhile. */
+ * rate, 66 blocks .744, 4 blocks .733. A small GPU has at most about one such block for each
+ * BLOCKS_SHARE multiprocessors. */
 #define RW_TUNE_FAR_BLOCKS       16
 #define RW_TUNE_FAR_BLOCKS_SHARE 8
-/* LEAST_PIECES: minimum number of pieces of a call of many documents. LEAST_DOCS: pieces are not
- * made smaller than this for it, because then launches would cost too much in comparison. Not
- * measured. */
+/* LEAST_PIECES: minimum number of pieces of a call of many documents, unless they have fewer than
+ * LEAST_DOCS documents. Not measured. */
 #define RW_TUNE_FAR_LEAST_PIECES 4
 #define RW_TUNE_FAR_LEAST_DOCS   32768
 /* Bytes of the buffer for columns that a walk reads: one for each WALK_SHARE codes of the training
  * set, and at most MOST_WALK, but at least enough for 256 documents of all features. */
-#define RW_TUNE_FAR_WALK_SHARE 64
-#define RW_TUNE_FAR_MOST_WALK  67108864
-/* FILL_DOCS: documents whose codes one thread converts to rows at once. STAGE_BYTES: bytes of rows
- * that are sent to the device at a time. */
-#define RW_TUNE_FAR_FILL_DOCS   256
-#define RW_TUNE_FAR_STAGE_BYTES 33554432
-/* Assumed bytes per second of a link that was not measured. */
-#define RW_TUNE_FAR_LINK_RATE 5.0e10
+#define RW_TUNE_FAR_WALK_SHARE  64
+#define RW_TUNE_FAR_MOST_WALK   67108864
+#define RW_TUNE_FAR_FILL_DOCS   256      /* documents that one thread converts to rows at once */
+#define RW_TUNE_FAR_STAGE_BYTES 33554432 /* bytes of rows that are sent at a time */
+#define RW_TUNE_FAR_LINK_RATE   5.0e10   /* bytes per second of a link that was not measured */
 /* Constants of the plan, from trees of 255 leaves of 30 M documents. LEVEL_PASSES: a tree reads all
  * rows once, plus this many times per level (2.0 in all with mart, 2.4 with newton). GATHER_RATE:
  * the rate at which histograms gather, relative to a copy. COLUMNS_READ: the share of the columns
@@ -251,41 +229,33 @@
 #define RW_TUNE_FAR_COLUMNS_READ_NEWTON 0.7
 
 /* ---- lambdas and ranks ---- Measured by check_lambda --bench. */
-/* Threads of a block, which sorts a query of 257 to 2,048 documents, or in which each warp sorts a
- * shorter query. Blocks per multiprocessor for which registers must leave room: 48 registers, no
- * spills. A sort in shared memory used 90 % of that memory's throughput. Finding ranks by counting
- * instead, for queries of up to 128 documents, took 3 % less time with 31,531 queries, and 36 %
- * more with 6,306. */
+/* Threads of a block, and blocks per multiprocessor for which registers must leave room: 48
+ * registers, no spills. Finding ranks by counting, for queries of up to 128 documents, took 3 %
+ * less time with 31,531 queries, and 36 % more with 6,306. */
 #define RW_TUNE_RANK_THREADS 256
 #define RW_TUNE_RANK_BLOCKS  5
-/* Warps of a block that computes pairs. They share a query of more than 256 documents, or have one
- * query each. */
-#define RW_TUNE_LAMBDA_WARPS 4
-/* SLOTS: documents per thread in the kernel of bounded queries (lambda_bounded.h). Each is compared
- * with every upper document, whose sums are added over the warp once for all of them. BLOCKS:
- * blocks per multiprocessor for which registers must leave room: 93 registers, no spills.
- *
- * Times in ms for slots x blocks with truncation 30, including those of the ranks. They are from
- * before upper documents were compared only once: 2 x 7 .5888, 2 x 6 .5847, 3 x 5 .5810, 4 x 5
- * .5982, 1 x 8 .6390; plain pairs .8450. */
+/* WARPS: warps of a block that computes pairs. SLOTS: documents per thread in the kernel of bounded
+ * queries (lambda_bounded.h). BLOCKS: blocks per multiprocessor for which registers must leave
+ * room: 93 registers, no spills. Times in ms for slots x blocks with truncation 30, including those
+ * of the ranks: 2 x 7 .5888, 2 x 6 .5847, 3 x 5 .5810, 4 x 5 .5982, 1 x 8 .6390; plain pairs .8450.
+ */
+#define RW_TUNE_LAMBDA_WARPS  4
 #define RW_TUNE_LAMBDA_SLOTS  3
 #define RW_TUNE_LAMBDA_BLOCKS 5
-/* Documents per thread of the kernel of spread queries: 80 registers. */
+/* A query with more visits (documents x upper documents) than MOST_VISITS, which take about 0.1 ms
+ * of one block, is spread over blocks. SPREAD_SLOTS: documents per thread of their kernel: 80
+ * registers. SPREAD_JOBS: most blocks of all such queries together, approximately. */
+#define RW_TUNE_LAMBDA_MOST_VISITS  262144
 #define RW_TUNE_LAMBDA_SPREAD_SLOTS 4
-/* A query with more visits (documents x upper documents) is spread over blocks; this many take
- * about 0.1 ms of one block. */
-#define RW_TUNE_LAMBDA_MOST_VISITS 262144
-/* Largest number of blocks of all such queries together. */
-#define RW_TUNE_LAMBDA_SPREAD_JOBS 65536
+#define RW_TUNE_LAMBDA_SPREAD_JOBS  65536
 
 /* ---- plan ----
  *
  * The expected time of a tree, from the memory's bandwidth, pairs of documents, and launches and
- * waits of each batch of nodes (BATCH_US in microseconds). `--device auto` uses it. It was fitted
- * to `bench train --suite grow`. BANDWIDTH_SHARE: the share of the memory's bandwidth that a tree
- * reaches. Milliseconds measured | expected with 255 leaves: 0.95 M documents 1.50 | 1.5, 3.77 M
- * 2.68 | 2.9, 30.2 M 16.3 | 15.7. With 3.77 M documents: 31 leaves 1.82 | 2.1, 1,023 bins 7.61 |
- * 4.4. */
+ * waits of each batch of nodes (BATCH_US in microseconds). It was fitted to `bench train --suite
+ * grow`. BANDWIDTH_SHARE: the share of the memory's bandwidth that a tree reaches. Milliseconds
+ * measured | expected: 0.95 M documents 1.50 | 1.5, 3.77 M 2.68 | 2.9, 30.2 M 16.3 | 15.7.
+ * With 3.77 M documents: 31 leaves 1.82 | 2.1, 1,023 bins 7.61 | 4.4. */
 #define RW_TUNE_PLAN_BATCH_US        38.0
 #define RW_TUNE_PLAN_BANDWIDTH       1.0e12 /* if the device does not report it */
 #define RW_TUNE_PLAN_BANDWIDTH_SHARE 0.75
@@ -296,12 +266,9 @@
 #define RW_TUNE_PLAN_LEVEL_BYTES 60.0
 #define RW_TUNE_PLAN_DOC_BYTES   160.0
 #define RW_TUNE_PLAN_WALK_BYTES  40.0
-/* Bytes of memory per document in addition to its codes, approximately. */
-#define RW_TUNE_PLAN_HELD_BYTES 90.0
-/* How often each cell of a node is written or read. */
-#define RW_TUNE_PLAN_CELL_PASSES 8.0
-/* PAIR_NS: nanoseconds per pair of documents, on a GPU with PLAN_MULTIPROCESSORS
- * multiprocessors. */
+#define RW_TUNE_PLAN_HELD_BYTES  90.0 /* of memory, in addition to codes, approximately */
+#define RW_TUNE_PLAN_CELL_PASSES 8.0  /* how often each cell of a node is written or read */
+/* PAIR_NS: nanoseconds per pair, on a GPU with PLAN_MULTIPROCESSORS multiprocessors. */
 #define RW_TUNE_PLAN_PAIR_NS         0.004
 #define RW_TUNE_PLAN_MULTIPROCESSORS 132.0
 
@@ -317,7 +284,7 @@
 #define RW_TUNE_PREDICT_TREES   32
 #define RW_TUNE_PREDICT_SHARE   0.4
 /* Bytes of a chunk of values, which is a wave of blocks at 136 features, and streams that send
- * chunks. Larger chunks need more page-locked memory, which takes long to allocate. */
+ * chunks. Page-locked memory for larger chunks takes long to allocate. */
 #define RW_TUNE_PREDICT_CHUNK_BYTES 8388608
 #define RW_TUNE_PREDICT_STREAMS     3
 /* The expected time of a run, by which `--device auto` decides. START_MS: milliseconds to start it.
