@@ -16,6 +16,9 @@
 #define RW_HD static inline
 #endif
 
+__extension__ typedef __int128 rw_int128;
+__extension__ typedef unsigned __int128 rw_uint128;
+
 /* ---- the bits of floating-point numbers ---- */
 
 RW_HD float rw_float_of_bits(uint32_t bits)

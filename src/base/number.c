@@ -17,8 +17,6 @@
 #include "base/exact.h"
 #include "base/system.h"
 
-__extension__ typedef unsigned __int128 uint128;
-
 enum {
     MOST_POWER = 70,
     EXACT_POWER = 22,  /* 10^22 is the largest power of ten that a double represents exactly */
@@ -212,12 +210,12 @@ static double nearest_quotient(uint64_t digits, int power)
     const uint64_t divisor = (uint64_t)power_of_ten[power];
     const int shift = __builtin_clzll(digits);
     const uint64_t high = (digits << shift) / divisor;
-    const uint128 rest = (uint128)((digits << shift) % divisor) << 64, low = rest / divisor;
-    const uint128 all = ((uint128)high << 64) + low; /* the lowest bit has the value 2^(-64 -
-                                                        shift) */
+    const rw_uint128 rest = (rw_uint128)((digits << shift) % divisor) << 64, low = rest / divisor;
+    /* the lowest bit has the value 2^(-64 - shift) */
+    const rw_uint128 all = ((rw_uint128)high << 64) + low;
     const int extra = high ? 64 - __builtin_clzll(high) : 0;
     const uint64_t top = (uint64_t)(all >> extra);
-    const int more = (uint128)top << extra != all || low * divisor != rest;
+    const int more = (rw_uint128)top << extra != all || low * divisor != rest;
     const uint64_t below = top & 0x7ff, half = 0x400, bits = top >> 11; /* bits: the 53 bits of the
                                                                            result */
     const int exponent = 11 + extra - 64 - shift;
@@ -374,11 +372,11 @@ static int printed_digits(double x, int n, uint64_t *digits, int *exponent)
 static uint64_t nearest_digits(uint64_t m, int e, int lead, int n, int *back)
 {
     const int p = n - 1 - lead, shift = -(e + p);
-    const uint128 scaled = (uint128)m * power_of_five(p), unit = (uint128)1 << shift;
-    const uint128 rest = scaled & (unit - 1);
+    const rw_uint128 scaled = (rw_uint128)m * power_of_five(p), unit = (rw_uint128)1 << shift;
+    const rw_uint128 rest = scaled & (unit - 1);
     const uint64_t below = (uint64_t)(scaled >> shift);
     const int up = rest * 2 > unit || (rest * 2 == unit && below % 2);
-    const uint128 off = up ? unit - rest : rest;
+    const rw_uint128 off = up ? unit - rest : rest;
     /* the double below a power of two is half as far away; but those here, 2^-13 to 2^49, have at
      * most 15 digits, so they are exact */
     *back = off * 2 < power_of_five(p);

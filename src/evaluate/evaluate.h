@@ -158,9 +158,6 @@ void rw_tune_checkpoint_release(struct rw_tune_checkpoint *checkpoint);
 
 /* Fitting maps from scores to probabilities (model/model.h). Sums are integers in units of 2^-40.
  */
-__extension__ typedef __int128 rw_int128;
-__extension__ typedef unsigned __int128 rw_uint128;
-
 #define RW_UNITS_OF_1 0x1p40
 
 /* Returns the nearest integer number of units; |value| < 2^86. */

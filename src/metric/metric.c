@@ -316,9 +316,6 @@ void rw_rank_query(const double *scores, uint32_t n, int reversed, uint32_t *ord
 
 /* ---- metrics over a whole set ---- */
 
-__extension__ typedef __int128 int128;
-__extension__ typedef unsigned __int128 uint128;
-
 /* ---- preparation ---- */
 
 static int prepare_weights(struct rw_ctx *ctx, struct rw_judgments *judgments,
@@ -499,23 +496,12 @@ void rw_metric_weights(const struct rw_metric_kind *kind, const struct rw_judgme
         weights[q] = (int64_t)rw_to_whole(query_weight(kind, judgments, q) * scale);
 }
 
-static double mean_of(const struct rw_metric_kind *kind, int128 sum, int128 weights)
-{
-    const double mean = weights > 0 ? (double)sum / (double)weights / RW_METRIC_UNIT : (double)NAN;
-    return kind->root ? sqrt(mean) : mean;
-}
-
-/* Returns the number with these two halves. It shifts as unsigned, because shifting a negative
- * number is undefined. */
-static int128 joined(int64_t high, uint64_t low)
-{
-    return (int128)((uint128)(uint64_t)high << 64 | low);
-}
-
 double rw_metric_mean(const struct rw_metric_kind *kind, const struct rw_metric_sums *sums)
 {
-    return mean_of(kind, joined(sums->value_hi, sums->value_lo),
-                   joined(sums->weight_hi, sums->weight_lo));
+    const double mean = sums->weight > 0
+                            ? (double)sums->value / (double)sums->weight / RW_METRIC_UNIT
+                            : (double)NAN;
+    return kind->root ? sqrt(mean) : mean;
 }
 
 static int too_large(struct rw_ctx *ctx, const struct rw_metric *metric, uint32_t q, double value)
@@ -524,16 +510,10 @@ static int too_large(struct rw_ctx *ctx, const struct rw_metric *metric, uint32_
                    q + 1, metric->kind->root ? sqrt(value) : value);
 }
 
-/* Sums over the counted queries. */
-struct sums {
-    int128 value, weight;
-    uint32_t n_counted, n_empty;
-};
-
 /* Adds up the values of queries (NaN: empty) and replaces them by the values that were averaged. */
 static int add_up(struct rw_ctx *ctx, const struct rw_metric *metric,
                   const struct rw_judgments *judgments, enum rw_empty empty, double *values,
-                  struct sums *out)
+                  struct rw_metric_sums *out)
 {
     const struct rw_metric_kind *kind = metric->kind;
     const double scale = weight_scale(kind, judgments);
@@ -548,9 +528,9 @@ static int add_up(struct rw_ctx *ctx, const struct rw_metric *metric,
         if (!(value < RW_METRIC_MOST))
             return too_large(ctx, metric, q, value);
         const double whole = rw_to_whole(value * RW_METRIC_UNIT);
-        const int128 weight = (int128)rw_to_whole(query_weight(kind, judgments, q) * scale);
-        int128 product;
-        if (__builtin_mul_overflow((int128)whole, weight, &product) ||
+        const rw_int128 weight = (rw_int128)rw_to_whole(query_weight(kind, judgments, q) * scale);
+        rw_int128 product;
+        if (__builtin_mul_overflow((rw_int128)whole, weight, &product) ||
             __builtin_add_overflow(out->value, product, &out->value))
             return too_large(ctx, metric, q, value);
         out->weight += weight;
@@ -562,19 +542,19 @@ static int add_up(struct rw_ctx *ctx, const struct rw_metric *metric,
 
 /* Replaces the sums by those over all workers. Splits each number into parts of 32 bits, so that
  * adding parts cannot overflow. All workers must call it. */
-static int add_workers(struct rw_ctx *ctx, struct sums *sums)
+static int add_workers(struct rw_ctx *ctx, struct rw_metric_sums *sums)
 {
     enum { PARTS = 4, BITS = 32 };
-    int128 *const word[2] = {&sums->value, &sums->weight};
+    rw_int128 *const word[2] = {&sums->value, &sums->weight};
     uint64_t part[2 * PARTS + 2] = {[2 * PARTS] = sums->n_counted, sums->n_empty};
     for (int i = 0; i < 2 * PARTS; i++)
-        part[i] = (uint32_t)((uint128)*word[i / PARTS] >> (i % PARTS * BITS));
+        part[i] = (uint32_t)((rw_uint128)*word[i / PARTS] >> (i % PARTS * BITS));
     RW_TRY(rw_comm_sum(ctx, part, 2 * PARTS + 2));
     for (int i = 0; i < 2; i++) {
-        uint128 all = 0;
+        rw_uint128 all = 0;
         for (int p = 0; p < PARTS; p++)
-            all += (uint128)part[i * PARTS + p] << (p * BITS);
-        *word[i] = (int128)all;
+            all += (rw_uint128)part[i * PARTS + p] << (p * BITS);
+        *word[i] = (rw_int128)all;
     }
     if (sums->weight < 0)
         return rw_comm_nonsense(ctx, "weights of queries");
@@ -587,14 +567,14 @@ static int average(struct rw_ctx *ctx, const struct rw_metric *metric,
                    const struct rw_judgments *judgments, enum rw_empty empty, double *values,
                    struct rw_metric_result *out)
 {
-    struct sums sums = {0, 0, 0, 0};
+    struct rw_metric_sums sums = {0};
     int status = add_up(ctx, metric, judgments, empty, values, &sums);
     if (judgments->is_shared) {
         RW_TRY(rw_comm_agree(ctx, status));
         status = add_workers(ctx, &sums);
     }
     RW_TRY(status);
-    *out = (struct rw_metric_result){mean_of(metric->kind, sums.value, sums.weight), sums.n_counted,
+    *out = (struct rw_metric_result){rw_metric_mean(metric->kind, &sums), sums.n_counted,
                                      sums.n_empty};
     return RW_OK;
 }

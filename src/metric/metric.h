@@ -256,13 +256,12 @@ struct rw_metric_plan {
     enum rw_ties ties;
     int by_query; /* 1: the values of queries are read, too, for metric[0] */
 };
-/* Sums over the counted queries, 128 bits each: value is the sum of value x weight in units of
- * 2^-40, and weight that of weights, which are whole numbers (rw_metric_weights). */
+/* Sums over the counted queries: value is the sum of value x weight in units of 2^-40, and weight
+ * that of weights, which are whole numbers (rw_metric_weights). n_counted, n_empty: as in struct
+ * rw_metric_result. */
 struct rw_metric_sums {
-    uint64_t value_lo;
-    int64_t value_hi;
-    uint64_t weight_lo;
-    int64_t weight_hi;
+    rw_int128 value, weight;
+    uint32_t n_counted, n_empty;
 };
 /* Writes the queries' weights, scaled and rounded to whole numbers. For means over documents, each
  * weight is multiplied by the query's number of documents. weights: [n_queries], written. */

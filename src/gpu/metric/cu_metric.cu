@@ -14,71 +14,45 @@
 
 enum { GATHER_THREADS = 256, QUERY_THREADS = RW_METRIC_QUERIES, SUM_THREADS = 128 };
 
-typedef unsigned __int128 metric_wide;
-
 /* ---- Sums of 128 bits ---- */
 
-__device__ __forceinline__ metric_wide metric_join(uint64_t lo, int64_t hi)
+/* Adds a number to a sum. Returns 1 if both are at least 0 and the result does not fit. */
+RW_DEVICE uint32_t metric_add(rw_int128 &sum, rw_int128 by)
 {
-    return (metric_wide)(uint64_t)hi << 64 | lo;
+    const rw_int128 before = sum;
+    sum = (rw_int128)((rw_uint128)before + (rw_uint128)by);
+    return before >= 0 && by >= 0 && sum < 0;
 }
 
-/* Adds two numbers. Returns 1 if both are at least 0 and their sum does not fit. */
-__device__ __forceinline__ uint32_t metric_add(uint64_t &lo, int64_t &hi, uint64_t by_lo,
-                                               int64_t by_hi)
-{
-    const metric_wide sum = metric_join(lo, hi) + metric_join(by_lo, by_hi);
-    const int64_t high = (int64_t)(uint64_t)(sum >> 64);
-    const uint32_t wrapped = hi >= 0 && by_hi >= 0 && high < 0;
-    lo = (uint64_t)sum;
-    hi = high;
-    return wrapped;
-}
-
-__device__ __forceinline__ void metric_merge(struct rw_cuda_metric_part &part,
-                                             const struct rw_cuda_metric_part &other)
+RW_DEVICE void metric_merge(struct rw_cuda_metric_part &part,
+                            const struct rw_cuda_metric_part &other)
 {
     part.too_large |= other.too_large;
-    part.too_large |= metric_add(part.sums.value_lo, part.sums.value_hi, other.sums.value_lo,
-                                 other.sums.value_hi);
-    part.too_large |= metric_add(part.sums.weight_lo, part.sums.weight_hi, other.sums.weight_lo,
-                                 other.sums.weight_hi);
-    part.n_counted += other.n_counted;
-    part.n_empty += other.n_empty;
+    part.too_large |= metric_add(part.sums.value, other.sums.value);
+    part.too_large |= metric_add(part.sums.weight, other.sums.weight);
+    part.sums.n_counted += other.sums.n_counted;
+    part.sums.n_empty += other.sums.n_empty;
 }
 
 /* Multiplies a whole number below 2^120 by a weight of 0 to 2^62, exactly, and writes the product
  * and the weight to part.sums. Sets part.too_large instead if the product does not fit. */
-__device__ __forceinline__ void metric_product(struct rw_cuda_metric_part &part, double whole,
-                                               uint64_t weight)
+RW_DEVICE void metric_product(struct rw_cuda_metric_part &part, double whole, uint64_t weight)
 {
-    const uint64_t bits = rw_bits_of_double(whole);
-    const int shift = (int)(bits >> 52 & 2047) - 1075;
-    const uint64_t mantissa = (bits & 0xfffffffffffffull) | 0x10000000000000ull;
-    metric_wide v = 0; /* stays 0 for values below 1 */
-    if (shift >= 0)
-        v = (metric_wide)mantissa << shift;
-    else if (shift > -53)
-        v = mantissa >> -shift;
-    const uint64_t low = (uint64_t)v, high = (uint64_t)(v >> 64);
-    const metric_wide low_product = (metric_wide)low * weight;
-    const metric_wide high_product = (metric_wide)high * weight + (uint64_t)(low_product >> 64);
-    if ((high_product >> 63) != 0) {
+    const rw_uint128 size = (rw_uint128)fabs(whole);
+    const rw_uint128 low = (rw_uint128)(uint64_t)size * weight;
+    const rw_uint128 high = (size >> 64) * weight + (low >> 64);
+    if ((high >> 63) != 0) {
         part.too_large = 1;
         return;
     }
-    metric_wide product = high_product << 64 | (uint64_t)low_product;
-    if (bits >> 63)
-        product = -product;
-    part.sums.value_lo = (uint64_t)product;
-    part.sums.value_hi = (int64_t)(uint64_t)(product >> 64);
-    part.sums.weight_lo = weight;
+    const rw_int128 product = (rw_int128)(high << 64 | (uint64_t)low);
+    part.sums.value = whole < 0.0 ? -product : product;
+    part.sums.weight = weight;
 }
 
 /* Adds up the parts of a block; only thread 0's result is valid. */
 template <int THREADS>
-__device__ __forceinline__ struct rw_cuda_metric_part
-metric_block_sum(struct rw_cuda_metric_part part)
+RW_DEVICE struct rw_cuda_metric_part metric_block_sum(struct rw_cuda_metric_part part)
 {
     __shared__ struct rw_cuda_metric_part shared[THREADS];
     shared[threadIdx.x] = part;
@@ -97,9 +71,9 @@ metric_block_sum(struct rw_cuda_metric_part part)
 __global__ void metric_gather_kernel(const __grid_constant__ struct rw_cuda_metric_args a)
 {
     const uint64_t i = grid_first<GATHER_THREADS>();
-    if (i >= a.n_docs)
+    if (i >= a.rank.n_docs)
         return;
-    const uint32_t doc = a.d_order[i];
+    const uint32_t doc = a.rank.d_order[i];
     if (a.d_ranked_gain)
         a.d_ranked_gain[i] = a.d_gain[doc];
     if (a.d_ranked_label)
@@ -113,10 +87,10 @@ __global__ void metric_gather_kernel(const __grid_constant__ struct rw_cuda_metr
 __global__ void metric_ties_kernel(const __grid_constant__ struct rw_cuda_metric_args a)
 {
     const uint64_t i = grid_first<QUERY_THREADS>();
-    if (i >= a.n_queries)
+    if (i >= a.rank.n_queries)
         return;
-    const uint32_t q = a.d_by_size[i], first = a.d_offset[q];
-    rw_tie_ends(a.d_ranked_score + first, a.d_offset[q + 1] - first, a.d_tie_end + first);
+    const struct rw_query_range query = rw_query_range(a.rank.d_offset, a.rank.d_by_size[i]);
+    rw_tie_ends(a.d_ranked_score + query.first, query.n, a.d_tie_end + query.first);
 }
 
 __device__ double metric_value(const struct rw_cuda_metric &m, const struct rw_ranked_query &query)
@@ -134,21 +108,22 @@ __device__ double metric_value(const struct rw_cuda_metric &m, const struct rw_r
     return (double)NAN;
 }
 
-template <class T> __device__ __forceinline__ T *metric_at(T *p, uint64_t i)
+template <class T> RW_DEVICE T *metric_at(T *p, uint64_t i)
 {
     return p ? p + i : NULL;
 }
 
 /* Returns a query's contribution, like `add_up` in metric/metric.c. *averaged: its value, NaN if it
  * does not count. */
-__device__ __forceinline__ struct rw_cuda_metric_part
-metric_of_query(const struct rw_cuda_metric_args &a, const struct rw_cuda_metric &m, uint32_t q,
-                double *averaged)
+RW_DEVICE struct rw_cuda_metric_part metric_of_query(const struct rw_cuda_metric_args &a,
+                                                     const struct rw_cuda_metric &m, uint32_t q,
+                                                     double *averaged)
 {
     struct rw_cuda_metric_part part = {};
-    const uint32_t first = a.d_offset[q];
+    const struct rw_query_range range = rw_query_range(a.rank.d_offset, q);
+    const uint32_t first = range.first;
     struct rw_ranked_query query = {};
-    query.n = a.d_offset[q + 1] - first;
+    query.n = range.n;
     query.gain = metric_at(a.d_ranked_gain, first);
     query.label = metric_at(a.d_ranked_label, first);
     query.score = metric_at(a.d_ranked_score, first);
@@ -161,12 +136,12 @@ metric_of_query(const struct rw_cuda_metric_args &a, const struct rw_cuda_metric
     double value = metric_value(m, query);
     *averaged = value;
     if (value != value) {
-        part.n_empty = !m.by_document;
+        part.sums.n_empty = !m.by_document;
         if (m.by_document || a.empty == RW_EMPTY_SKIP)
             return part;
         value = a.empty == RW_EMPTY_ONE ? 1.0 : 0.0;
     }
-    part.n_counted = 1;
+    part.sums.n_counted = 1;
     if (!(value < RW_METRIC_MOST)) {
         part.too_large = 1;
         return part;
@@ -183,8 +158,8 @@ __global__ void __launch_bounds__(QUERY_THREADS)
     const struct rw_cuda_metric &m = a.d_metric[blockIdx.y];
     const uint64_t i = grid_first<QUERY_THREADS>();
     struct rw_cuda_metric_part part = {};
-    if (i < a.n_queries) {
-        const uint32_t q = a.d_by_size[i];
+    if (i < a.rank.n_queries) {
+        const uint32_t q = a.rank.d_by_size[i];
         double averaged;
         part = metric_of_query(a, m, q, &averaged);
         if (a.d_per_query && blockIdx.y == 0)
@@ -213,7 +188,7 @@ extern "C" int rw_cuda_metric_launch(const struct rw_cuda_metric_args *args, voi
     const dim3 queries(args->n_parts, args->n_metrics);
     if (args->n_metrics == 0)
         return cudaSuccess;
-    TRY_CUDA(launch_grid(metric_gather_kernel, blocks_for(args->n_docs, GATHER_THREADS),
+    TRY_CUDA(launch_grid(metric_gather_kernel, blocks_for(args->rank.n_docs, GATHER_THREADS),
                          GATHER_THREADS, stream, *args));
     if (args->d_tie_end)
         TRY_CUDA(launch_grid(metric_ties_kernel, args->n_parts, QUERY_THREADS, stream, *args));

@@ -6,15 +6,13 @@
  * tries short keys of 32 bits. A warp sorts words in its registers with a network of shuffles. A
  * word has a document's index in its low bits and a short key, of 24 to 27 bits, in the others. If
  * similar scores with equal short keys are then in the wrong order, the block or warp sorts its
- * query again with CUB and keys of 64 bits.
+ * query again with keys of 64 bits.
  *
- * Shapes: d_scores and d_order [n_docs], query by query; d_query [n_block + n_warp] by falling
- * size.
+ * Shapes: d_scores and d_order [n_docs], query by query.
  *
- * Decomposition: one launch sorts all queries of up to RW_RANK_BLOCK_DOCS documents. First come
- * blocks with one query each, then warps with one query each. The largest queries are first, so
- * that small ones fill the end. The large queries, with more documents, are sorted together, first
- * by score and then, with a stable sort, by query. */
+ * Decomposition: one launch sorts all queries of up to RW_RANK_BLOCK_DOCS documents, from the
+ * largest to the smallest: blocks with one query each, then warps with one query each. The large
+ * queries are sorted together, first by score and then, with a stable sort, by query. */
 #include <cub/block/block_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/warp/warp_merge_sort.cuh>
@@ -72,51 +70,15 @@ union rank_shared {
     struct rank_item first[RANK_THREADS];
 };
 
-/* A query's range of documents. */
-struct rank_query {
-    uint32_t first, n;
-};
-
 /* Returns a key as of rw_falling_key, but of 32 bits, for the score rounded to float. It rises
  * where scores fall, but similar scores have equal keys. */
-__device__ __forceinline__ uint32_t rank_short_key(double score)
+RW_DEVICE uint32_t rank_short_key(double score)
 {
     const uint32_t bits = __float_as_uint((float)score + 0.0f); /* -0 becomes +0 */
     return bits >> 31 ? bits : ~bits ^ 0x80000000u;
 }
 
-__device__ __forceinline__ void rank_key_of(double score, uint64_t *key)
-{
-    *key = rw_falling_key(score);
-}
-__device__ __forceinline__ void rank_key_of(double score, uint32_t *key)
-{
-    *key = rank_short_key(score);
-}
-
 /* ---- A warp's words ---- */
-
-/* The lowest and the highest score of a query, as floats. */
-struct rank_range {
-    float lowest, highest;
-};
-
-template <int ITEMS>
-__device__ __forceinline__ struct rank_range rank_range_of(const float (&score)[ITEMS])
-{
-    struct rank_range range = {score[0], score[0]};
-#pragma unroll
-    for (int k = 1; k < ITEMS; k++) {
-        range.lowest = fminf(range.lowest, score[k]);
-        range.highest = fmaxf(range.highest, score[k]);
-    }
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) {
-        range.lowest = fminf(range.lowest, __shfl_xor_sync(~0u, range.lowest, distance));
-        range.highest = fmaxf(range.highest, __shfl_xor_sync(~0u, range.highest, distance));
-    }
-    return range;
-}
 
 /* Maps a query's scores to buckets of equal width. Bucket numbers rise where scores fall, because
  * all roundings are monotone. They are below 2^bits - 1. If the range is too narrow or too wide,
@@ -125,21 +87,28 @@ struct rank_buckets {
     float highest, scale;
 };
 
-__device__ __forceinline__ struct rank_buckets rank_buckets_of(struct rank_range range, int bits)
+template <int ITEMS>
+RW_DEVICE struct rank_buckets rank_buckets_of(const float (&score)[ITEMS], int bits)
 {
-    const float width = range.highest - range.lowest;
+    float lowest = score[0], highest = score[0];
+#pragma unroll
+    for (int k = 1; k < ITEMS; k++) {
+        lowest = fminf(lowest, score[k]);
+        highest = fmaxf(highest, score[k]);
+    }
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+        lowest = fminf(lowest, __shfl_xor_sync(~0u, lowest, distance));
+        highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, distance));
+    }
+    const float width = highest - lowest;
     const bool fits = width >= 0x1p-80f && width <= 0x1p120f;
-    return {range.highest, fits ? 0.999f * (float)(1u << bits) / width : 0.0f};
-}
-
-__device__ __forceinline__ uint32_t rank_bucket(const struct rank_buckets &buckets, float score)
-{
-    return buckets.scale > 0.0f ? (uint32_t)((buckets.highest - score) * buckets.scale) : 0;
+    return {highest, fits ? 0.999f * (float)(1u << bits) / width : 0.0f};
 }
 
 /* One step of a bitonic network: compares item i with item i ^ WITH. Item k of lane l has the
  * number l * ITEMS + k. */
-template <int ITEMS, int WITH> __device__ __forceinline__ void rank_step(uint32_t (&word)[ITEMS])
+template <int ITEMS, int WITH> RW_DEVICE void rank_step(uint32_t (&word)[ITEMS])
 {
     constexpr int lanes = WITH / ITEMS, items = WITH % ITEMS;
     if constexpr (lanes == 0) {
@@ -164,7 +133,7 @@ template <int ITEMS, int WITH> __device__ __forceinline__ void rank_step(uint32_
     }
 }
 
-template <int ITEMS, int STEP> __device__ __forceinline__ void rank_steps(uint32_t (&word)[ITEMS])
+template <int ITEMS, int STEP> RW_DEVICE void rank_steps(uint32_t (&word)[ITEMS])
 {
     if constexpr (STEP > 0) {
         rank_step<ITEMS, STEP>(word);
@@ -174,8 +143,7 @@ template <int ITEMS, int STEP> __device__ __forceinline__ void rank_steps(uint32
 
 /* Sorts the warp's words: merges sorted runs of SIZE / 2 words, then those of SIZE, and so on. The
  * first step of a merge compares each run with the next one in reverse. */
-template <int ITEMS, int SIZE = 2>
-__device__ __forceinline__ void rank_sort_words(uint32_t (&word)[ITEMS])
+template <int ITEMS, int SIZE = 2> RW_DEVICE void rank_sort_words(uint32_t (&word)[ITEMS])
 {
     if constexpr (SIZE <= 32 * ITEMS) {
         rank_step<ITEMS, SIZE - 1>(word);
@@ -187,23 +155,24 @@ __device__ __forceinline__ void rank_sort_words(uint32_t (&word)[ITEMS])
 /* Loads keys and indices: item k of thread t has the index t * ITEMS + k. Items past the end sort
  * last. */
 template <class KEY, int ITEMS>
-__device__ __forceinline__ void rank_load(const double *d_scores, struct rank_query query,
-                                          uint32_t thread, KEY (&key)[ITEMS],
-                                          uint32_t (&index)[ITEMS])
+RW_DEVICE void rank_load(const double *d_scores, struct rw_query_range query, uint32_t thread,
+                         KEY (&key)[ITEMS], uint32_t (&index)[ITEMS])
 {
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         index[k] = thread * ITEMS + k;
         key[k] = (KEY)-1;
-        if (index[k] < query.n)
-            rank_key_of(d_scores[query.first + index[k]], &key[k]);
+        if (index[k] >= query.n)
+            continue;
+        const double score = d_scores[query.first + index[k]];
+        key[k] = sizeof(KEY) == 8 ? (KEY)rw_falling_key(score) : (KEY)rank_short_key(score);
     }
 }
 
 /* Writes a thread's sorted items to d_order. */
 template <int ITEMS>
-__device__ __forceinline__ void rank_store(uint32_t *d_order, struct rank_query query,
-                                           uint32_t thread, const uint32_t (&index)[ITEMS])
+RW_DEVICE void rank_store(uint32_t *d_order, struct rw_query_range query, uint32_t thread,
+                          const uint32_t (&index)[ITEMS])
 {
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
@@ -215,20 +184,19 @@ __device__ __forceinline__ void rank_store(uint32_t *d_order, struct rank_query 
 
 /* Returns true if two neighbours a, b of the list, sorted by short keys, have equal short keys and
  * are in the wrong order by their 64-bit keys. */
-__device__ __forceinline__ bool rank_is_open(const double *d_scores, struct rank_query query,
-                                             const struct rank_item &a, const struct rank_item &b)
+RW_DEVICE bool rank_is_open(const double *d_scores, struct rw_query_range query,
+                            const struct rank_item &a, const struct rank_item &b)
 {
     return a.key == b.key && a.index < query.n && b.index < query.n &&
            rw_falling_key(d_scores[query.first + a.index]) >
                rw_falling_key(d_scores[query.first + b.index]);
 }
 
-/* Returns true if any of a thread's sorted documents and the one after them are in the wrong order.
- */
+/* Returns true if a thread's sorted documents and the one after them are in the wrong order. */
 template <int ITEMS>
-__device__ __forceinline__ bool
-rank_any_open(const double *d_scores, struct rank_query query, const uint32_t (&key)[ITEMS],
-              const uint32_t (&index)[ITEMS], const struct rank_item &following)
+RW_DEVICE bool rank_any_open(const double *d_scores, struct rw_query_range query,
+                             const uint32_t (&key)[ITEMS], const uint32_t (&index)[ITEMS],
+                             const struct rank_item &following)
 {
     bool any = rank_is_open(d_scores, query, {key[ITEMS - 1], index[ITEMS - 1]}, following);
 #pragma unroll
@@ -240,8 +208,8 @@ rank_any_open(const double *d_scores, struct rank_query query, const uint32_t (&
 /* Sorts a block's query by 32-bit keys, which is faster. If two similar scores are then in the
  * wrong order, sorts it again by 64-bit keys. */
 template <int ITEMS>
-__device__ __forceinline__ void rank_by_block(const double *d_scores, struct rank_query query,
-                                              union rank_shared &shared, uint32_t *d_order)
+RW_DEVICE void rank_by_block(const double *d_scores, struct rw_query_range query,
+                             union rank_shared &shared, uint32_t *d_order)
 {
     using short_sort = rank_block_sort<uint32_t, ITEMS>;
     using long_sort = rank_block_sort<uint64_t, ITEMS>;
@@ -270,8 +238,8 @@ __device__ __forceinline__ void rank_by_block(const double *d_scores, struct ran
 /* Sorts a warp's query by words of a bucket and an index. If two scores of a bucket are then in the
  * wrong order, sorts it again by 64-bit keys. */
 template <int ITEMS>
-__device__ __forceinline__ void rank_by_warp(const double *d_scores, struct rank_query query,
-                                             union rank_shared &shared, uint32_t *d_order)
+RW_DEVICE void rank_by_warp(const double *d_scores, struct rw_query_range query,
+                            union rank_shared &shared, uint32_t *d_order)
 {
     using long_sort = rank_warp_sort<uint64_t, ITEMS>;
     static_assert(sizeof(typename long_sort::TempStorage) <= sizeof shared.warp[0],
@@ -286,12 +254,14 @@ __device__ __forceinline__ void rank_by_warp(const double *d_scores, struct rank
         const uint32_t i = 32 * k + lane;
         score[k] = (float)d_scores[query.first + (i < query.n ? i : 0)];
     }
-    const struct rank_buckets buckets = rank_buckets_of(rank_range_of<ITEMS>(score), BITS);
+    const struct rank_buckets buckets = rank_buckets_of<ITEMS>(score, BITS);
     uint32_t key[ITEMS], index[ITEMS];
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         const uint32_t i = 32 * k + lane;
-        key[k] = i < query.n ? rank_bucket(buckets, score[k]) * MOST + i : UINT32_MAX;
+        const uint32_t bucket =
+            buckets.scale > 0.0f ? (uint32_t)((buckets.highest - score[k]) * buckets.scale) : 0;
+        key[k] = i < query.n ? bucket * MOST + i : UINT32_MAX;
     }
     rank_sort_words<ITEMS>(key);
 #pragma unroll
@@ -332,10 +302,8 @@ __global__ void __launch_bounds__(RANK_THREADS, RW_BLOCKS_HELD(RANK_THREADS, RW_
                  : rank.n_block + (blockIdx.x - rank.n_block) * RANK_WARPS + threadIdx.x / 32;
     if (job >= rank.n_block + rank.n_warp)
         return; /* the whole warp returns; no barrier of the block follows */
-    const uint32_t q = rank.d_query[job];
-    struct rank_query query;
-    query.first = rank.d_offset[q];
-    query.n = rank.d_offset[q + 1] - query.first;
+    const struct rw_query_range query =
+        rw_query_range(rank.d_offset, rank.d_by_size[rank.large.n + job]);
     if (d_sampled && !d_sampled[query.first])
         return;
     if (by_block && query.n <= 2 * RANK_THREADS)
@@ -358,19 +326,26 @@ __global__ void __launch_bounds__(RANK_THREADS, RW_BLOCKS_HELD(RANK_THREADS, RW_
 
 /* Returns the large query that contains item i of the list: the last one that begins at or before
  * it. */
-__device__ __forceinline__ uint32_t rank_part(const struct rw_cuda_rank_large &large, uint32_t i)
+RW_DEVICE uint32_t rank_part(const struct rw_cuda_rank_large &large, uint32_t i)
 {
     return rw_numbers_under(large.d_begin, large.n, (uint64_t)i + 1) - 1;
 }
 
-__global__ void rank_keys_kernel(const __grid_constant__ struct rw_cuda_rank_large large,
+/* Returns the distance, modulo 2^32, from a document of the list to the same one in the set. */
+RW_DEVICE uint32_t rank_from_list(const struct rw_cuda_rank &rank, uint32_t part)
+{
+    return rank.d_offset[rank.d_by_size[part]] - rank.large.d_begin[part];
+}
+
+__global__ void rank_keys_kernel(const __grid_constant__ struct rw_cuda_rank rank,
                                  const double *d_scores)
 {
+    const struct rw_cuda_rank_large &large = rank.large;
     const uint32_t i = blockIdx.x * RANK_LARGE_THREADS + threadIdx.x;
     if (i >= large.n_docs)
         return;
-    const uint32_t part = rank_part(large, i);
-    large.d_key[0][i] = rw_falling_key(d_scores[large.d_first[part] + (i - large.d_begin[part])]);
+    const uint32_t doc = rank_from_list(rank, rank_part(large, i)) + i;
+    large.d_key[0][i] = rw_falling_key(d_scores[doc]);
     large.d_doc[0][i] = i; /* index in the list */
 }
 
@@ -383,16 +358,15 @@ __global__ void rank_parts_kernel(const __grid_constant__ struct rw_cuda_rank_la
         large.d_part[0][i] = rank_part(large, d_doc[i]);
 }
 
-__global__ void rank_spread_kernel(const __grid_constant__ struct rw_cuda_rank_large large,
-                                   const uint32_t *d_doc, uint32_t *d_order)
+/* Item i of the list has a position and a document of the same query. */
+__global__ void rank_spread_kernel(const __grid_constant__ struct rw_cuda_rank rank,
+                                   const uint32_t *d_doc)
 {
     const uint32_t i = blockIdx.x * RANK_LARGE_THREADS + threadIdx.x;
-    if (i >= large.n_docs)
+    if (i >= rank.large.n_docs)
         return;
-    /* Item i of the list has a position and a document of this query. */
-    const uint32_t part = rank_part(large, i);
-    const uint32_t from_list = large.d_first[part] - large.d_begin[part]; /* modulo 2^32 */
-    d_order[from_list + i] = from_list + d_doc[i];
+    const uint32_t from_list = rank_from_list(rank, rank_part(rank.large, i));
+    rank.d_order[from_list + i] = from_list + d_doc[i];
 }
 
 /* Returns the number of bits of the numbers 0 to n_large - 1. */
@@ -424,7 +398,7 @@ static int rank_large(const struct rw_cuda_rank *rank, const double *d_scores, c
     size_t bytes = large->scratch_bytes;
     cub::DoubleBuffer<uint64_t> key(large->d_key[0], large->d_key[1]);
     cub::DoubleBuffer<uint32_t> doc(large->d_doc[0], large->d_doc[1]);
-    TRY_CUDA(launch_grid(rank_keys_kernel, grid, RANK_LARGE_THREADS, stream, *large, d_scores));
+    TRY_CUDA(launch_grid(rank_keys_kernel, grid, RANK_LARGE_THREADS, stream, *rank, d_scores));
     TRY_CUDA(cub::DeviceRadixSort::SortPairs(large->d_scratch, bytes, key, doc, (int)large->n_docs,
                                              0, 64, stream));
     if (large->n > 1) {
@@ -435,8 +409,7 @@ static int rank_large(const struct rw_cuda_rank *rank, const double *d_scores, c
                                                  (int)large->n_docs, 0, part_bits(large->n),
                                                  stream));
     }
-    return launch_grid(rank_spread_kernel, grid, RANK_LARGE_THREADS, stream, *large, doc.Current(),
-                       rank->d_order);
+    return launch_grid(rank_spread_kernel, grid, RANK_LARGE_THREADS, stream, *rank, doc.Current());
 }
 
 extern "C" int rw_cuda_rank_run(const struct rw_cuda_rank *rank, const double *d_scores,

@@ -6,7 +6,6 @@
 
 struct rw_cuda_metrics {
     struct rw_device_tables tables; /* without a device, only counts their bytes */
-    struct rw_cuda_rank rank;
     struct rw_cuda_metric_args args;
     struct rw_metric *metric;         /* [n_metrics] in the tables' arena, as is `part` */
     struct rw_cuda_metric_part *part; /* [n_metrics] receives the results */
@@ -68,13 +67,7 @@ static int upload_metrics(struct rw_cuda_metrics *metrics, const struct rw_metri
     const size_t scratch = (size_t)judgments->n_docs + judgments->n_queries;
     const int64_t *d_weight[2] = {NULL, NULL};
     RW_FREED struct rw_cuda_metric *metric = NULL;
-    double *d_scratch = NULL;
-    size_t n_scratch = 0;
     RW_TRY(RW_NEW(tables->ctx, metric, n_metrics));
-    for (size_t m = 0; m < n_metrics; m++)
-        n_scratch += plan->metric[m].kind->ties_scratch && plan->ties == RW_TIES_MEAN;
-    if (n_scratch)
-        RW_TRY(RW_DEVICE_TABLE(tables, d_scratch, NULL, n_scratch * scratch));
     for (size_t m = 0; m < n_metrics; m++) {
         const struct rw_metric_kind *kind = plan->metric[m].kind;
         RW_TRY(upload_weights(tables, judgments, kind, &d_weight[!!kind->by_document]));
@@ -84,7 +77,7 @@ static int upload_metrics(struct rw_cuda_metrics *metrics, const struct rw_metri
         metric[m].by_document = kind->by_document;
         metric[m].d_weight = d_weight[!!kind->by_document];
         if (kind->ties_scratch && plan->ties == RW_TIES_MEAN)
-            metric[m].d_scratch = d_scratch + --n_scratch * scratch;
+            RW_TRY(RW_DEVICE_TABLE(tables, metric[m].d_scratch, NULL, scratch));
     }
     return RW_DEVICE_TABLE(tables, metrics->args.d_metric, metric, n_metrics);
 }
@@ -95,8 +88,6 @@ static int load(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *pl
     struct rw_cuda_metric_args *args = &metrics->args;
     const struct rw_judgments *judgments = plan->judgments;
     const size_t n_metrics = (size_t)plan->n_metrics;
-    args->n_docs = judgments->n_docs;
-    args->n_queries = judgments->n_queries;
     args->n_metrics = (uint32_t)n_metrics;
     args->n_parts = (judgments->n_queries + RW_METRIC_QUERIES - 1) / RW_METRIC_QUERIES;
     args->empty = plan->empty;
@@ -105,10 +96,7 @@ static int load(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *pl
     RW_TRY(RW_ARENA_NEW(tables->ctx, &tables->arena, metrics->part, n_metrics));
     memcpy(metrics->metric, plan->metric, n_metrics * sizeof(*plan->metric));
     RW_TRY(rw_cuda_rank_init(tables, judgments->n_docs, judgments->n_queries,
-                             judgments->query_offset, &metrics->rank));
-    args->d_offset = metrics->rank.d_offset;
-    args->d_order = metrics->rank.d_order;
-    args->d_by_size = metrics->rank.d_by_size;
+                             judgments->query_offset, &args->rank));
     RW_TRY(upload_documents(metrics, plan));
     RW_TRY(upload_metrics(metrics, plan));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_part, NULL, n_metrics * args->n_parts));
@@ -131,9 +119,8 @@ int rw_cuda_metrics_new(struct rw_ctx *ctx, struct rw_device *device,
 
 void rw_cuda_metrics_free(struct rw_cuda_metrics *metrics)
 {
-    if (!metrics)
-        return;
-    rw_arena_free(&metrics->tables.arena);
+    if (metrics)
+        rw_arena_free(&metrics->tables.arena);
     rw_mem_free(metrics);
 }
 
@@ -147,7 +134,7 @@ int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores,
     struct rw_ctx *ctx = metrics->tables.ctx;
     struct rw_cuda_metric_args args = metrics->args;
     args.d_scores = d_scores;
-    RW_CU(ctx, rw_cuda_rank_run(&metrics->rank, d_scores, NULL, stream));
+    RW_CU(ctx, rw_cuda_rank_run(&args.rank, d_scores, NULL, stream));
     RW_CU(ctx, rw_cuda_metric_launch(&args, stream));
     return RW_OK;
 }
@@ -163,20 +150,15 @@ int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_resul
     for (uint32_t m = 0; m < n; m++)
         out[m] = (struct rw_metric_result){
             .mean = rw_metric_mean(metrics->metric[m].kind, &metrics->part[m].sums),
-            .n_counted = metrics->part[m].n_counted,
-            .n_empty = metrics->part[m].n_empty};
+            .n_counted = metrics->part[m].sums.n_counted,
+            .n_empty = metrics->part[m].sums.n_empty};
     return 1;
 }
 
 int rw_cuda_metrics_read_queries(const struct rw_cuda_metrics *metrics, double *per_query)
 {
     return rw_transfer_read(metrics->tables.device, per_query, metrics->args.d_per_query,
-                            metrics->args.n_queries * sizeof(*per_query));
-}
-
-static uint32_t size_of(const uint32_t *query_offset, uint32_t q)
-{
-    return query_offset[q + 1] - query_offset[q];
+                            metrics->args.rank.n_queries * sizeof(*per_query));
 }
 
 /* Sorts queries by falling size with a counting sort; the large ones come first, in input order.
@@ -187,7 +169,7 @@ static void sort_by_size(const uint32_t *query_offset, uint32_t n_queries,
     /* begin of the large queries, then of each size from the largest to 0 */
     uint32_t position[RW_RANK_BLOCK_DOCS + 3] = {0};
     for (uint32_t q = 0; q < n_queries; q++) {
-        const uint32_t n = size_of(query_offset, q);
+        const uint32_t n = rw_query_range(query_offset, q).n;
         position[n > RW_RANK_BLOCK_DOCS ? 1 : RW_RANK_BLOCK_DOCS - n + 2]++;
         rank->n_block += n > RW_RANK_WARP_DOCS && n <= RW_RANK_BLOCK_DOCS;
         rank->n_warp += n >= 1 && n <= RW_RANK_WARP_DOCS;
@@ -197,47 +179,17 @@ static void sort_by_size(const uint32_t *query_offset, uint32_t n_queries,
     for (uint32_t i = 1; i <= RW_RANK_BLOCK_DOCS + 1; i++)
         position[i] += position[i - 1];
     for (uint32_t q = 0; q < n_queries; q++) {
-        const uint32_t n = size_of(query_offset, q);
+        const uint32_t n = rw_query_range(query_offset, q).n;
         query[position[n > RW_RANK_BLOCK_DOCS ? 0 : RW_RANK_BLOCK_DOCS - n + 1]++] = q;
     }
-}
-
-static int init_large(struct rw_device_tables *tables, const uint32_t *query_offset,
-                      struct rw_cuda_rank *rank)
-{
-    struct rw_cuda_rank_large *large = &rank->large;
-    RW_FREED uint32_t *begin = NULL;
-    RW_FREED uint32_t *first = NULL;
-    uint32_t k = 0;
-    if (large->n == 0)
-        return RW_OK;
-    RW_TRY(RW_NEW(tables->ctx, begin, (size_t)large->n + 1));
-    RW_TRY(RW_NEW(tables->ctx, first, large->n));
-    for (uint32_t q = 0; q < rank->n_queries; q++) {
-        const uint32_t n = size_of(query_offset, q);
-        if (n <= RW_RANK_BLOCK_DOCS)
-            continue;
-        first[k] = query_offset[q];
-        begin[k + 1] = begin[k] + n;
-        k++;
-    }
-    const size_t n = large->n_docs;
-    RW_TRY(RW_DEVICE_TABLE(tables, large->d_begin, begin, (size_t)large->n + 1));
-    RW_TRY(RW_DEVICE_TABLE(tables, large->d_first, first, large->n));
-    for (int i = 0; i < 2; i++) {
-        RW_TRY(RW_DEVICE_TABLE(tables, large->d_key[i], NULL, n));
-        RW_TRY(RW_DEVICE_TABLE(tables, large->d_doc[i], NULL, n));
-        if (large->n > 1)
-            RW_TRY(RW_DEVICE_TABLE(tables, large->d_part[i], NULL, n));
-    }
-    large->scratch_bytes = rw_cuda_rank_scratch_bytes(large->n_docs, large->n);
-    return rw_device_table(tables, &large->d_scratch, NULL, large->scratch_bytes);
 }
 
 int rw_cuda_rank_init(struct rw_device_tables *tables, uint32_t n_docs, uint32_t n_queries,
                       const uint32_t *query_offset, struct rw_cuda_rank *rank)
 {
+    struct rw_cuda_rank_large *large = &rank->large;
     RW_FREED uint32_t *query = NULL;
+    RW_FREED uint32_t *begin = NULL;
     memset(rank, 0, sizeof(*rank));
     rank->n_docs = n_docs;
     rank->n_queries = n_queries;
@@ -245,7 +197,19 @@ int rw_cuda_rank_init(struct rw_device_tables *tables, uint32_t n_docs, uint32_t
     sort_by_size(query_offset, n_queries, rank, query);
     RW_TRY(RW_DEVICE_TABLE(tables, rank->d_offset, query_offset, (size_t)n_queries + 1));
     RW_TRY(RW_DEVICE_TABLE(tables, rank->d_by_size, query, n_queries));
-    rank->d_query = rank->d_by_size + rank->large.n;
     RW_TRY(RW_DEVICE_TABLE(tables, rank->d_order, NULL, n_docs));
-    return init_large(tables, query_offset, rank);
+    if (large->n == 0)
+        return RW_OK;
+    RW_TRY(RW_NEW(tables->ctx, begin, (size_t)large->n + 1));
+    for (uint32_t k = 0; k < large->n; k++)
+        begin[k + 1] = begin[k] + rw_query_range(query_offset, query[k]).n;
+    RW_TRY(RW_DEVICE_TABLE(tables, large->d_begin, begin, (size_t)large->n + 1));
+    for (int i = 0; i < 2; i++) {
+        RW_TRY(RW_DEVICE_TABLE(tables, large->d_key[i], NULL, (size_t)large->n_docs));
+        RW_TRY(RW_DEVICE_TABLE(tables, large->d_doc[i], NULL, (size_t)large->n_docs));
+        if (large->n > 1)
+            RW_TRY(RW_DEVICE_TABLE(tables, large->d_part[i], NULL, (size_t)large->n_docs));
+    }
+    large->scratch_bytes = rw_cuda_rank_scratch_bytes(large->n_docs, large->n);
+    return rw_device_table(tables, &large->d_scratch, NULL, large->scratch_bytes);
 }

@@ -1,7 +1,6 @@
 /* Metrics of a set on the device, from scores in device memory. The results are identical to those
- * of rw_metric_eval. The value of a query comes from the inline functions of metric/metric.h.
- * Values are rounded to multiples of 2^-40, weighted by whole numbers, and summed in 128 bits. The
- * second part has the ranking of documents by score, which lambdas use, too. */
+ * of rw_metric_eval. The second part has the ranking of documents by score, which lambdas use,
+ * too. */
 #pragma once
 
 #include "gpu/device/device.h"
@@ -16,7 +15,6 @@ int rw_cuda_metrics_new(struct rw_ctx *ctx, struct rw_device *device,
                         const struct rw_metric_plan *plan, struct rw_cuda_metrics **out);
 void rw_cuda_metrics_free(struct rw_cuda_metrics *metrics); /* accepts NULL */
 RW_SCOPED_BY(rw_cuda_metrics_free)
-/* Returns the bytes of device memory of the object. */
 uint64_t rw_cuda_metrics_bytes(const struct rw_cuda_metrics *metrics);
 
 /* Enqueues all metrics of the plan on `stream`, a cudaStream_t. d_scores: [n_docs], finite. It
@@ -29,6 +27,16 @@ int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_resul
 /* Reads the values of queries of the first metric, after rw_cuda_metrics_read has returned 1. The
  * plan had by_query. per_query: [n_queries], as of rw_metric_eval. */
 int rw_cuda_metrics_read_queries(const struct rw_cuda_metrics *metrics, double *per_query);
+
+/* The documents of a query: n of them, from `first` on. */
+struct rw_query_range {
+    uint32_t first, n;
+};
+RW_HD struct rw_query_range rw_query_range(const uint32_t *query_offset, uint32_t q)
+{
+    const struct rw_query_range range = {query_offset[q], query_offset[q + 1] - query_offset[q]};
+    return range;
+}
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,7 +55,6 @@ struct rw_cuda_rank_large {
     uint32_t n;         /* number of these queries */
     uint32_t n_docs;    /* number of their documents */
     uint32_t *d_begin;  /* [n + 1] the first item of each query in the list */
-    uint32_t *d_first;  /* [n] the first document of each query in the set */
     uint64_t *d_key[2]; /* [n_docs] keys of scores */
     uint32_t *d_doc[2]; /* [n_docs] documents, as indices in the list */
     /* [n_docs] query of each document, as a number from 0 to n - 1; NULL for a single query */
@@ -61,11 +68,8 @@ struct rw_cuda_rank {
     uint32_t *d_offset; /* [n_queries + 1] */
     /* [n_queries] the large queries, over RW_RANK_BLOCK_DOCS, then the others by falling size */
     uint32_t *d_by_size;
-    /* The part of d_by_size with queries of 1 to RW_RANK_BLOCK_DOCS documents: n_block queries for
-     * blocks, then n_warp for warps. */
-    const uint32_t *d_query;
-    uint32_t n_block, n_warp;
-    uint32_t *d_order; /* [n_docs] query by query, the documents of the set in rank order */
+    uint32_t n_block, n_warp; /* of the others: those for blocks, then those for warps */
+    uint32_t *d_order;        /* [n_docs] query by query, the documents of the set in rank order */
     struct rw_cuda_rank_large large;
 };
 
@@ -93,19 +97,17 @@ struct rw_cuda_metric {
     double *d_scratch;
 };
 
-/* The sums of a query, of a block or of all blocks, in 128 bits as in struct rw_metric_sums. */
+/* The sums of a query, of a block or of all blocks. */
 struct rw_cuda_metric_part {
     struct rw_metric_sums sums;
-    uint32_t n_counted, n_empty;
     uint32_t too_large; /* not 0: the sums are not valid */
-    uint32_t unused;
 };
 
 struct rw_cuda_metric_args {
-    uint32_t n_docs, n_queries, n_metrics, n_parts; /* n_parts: blocks per metric */
+    struct rw_cuda_rank rank;
+    uint32_t n_metrics, n_parts; /* n_parts: blocks per metric */
     enum rw_empty empty;
     double max_gain;
-    const uint32_t *d_offset, *d_order, *d_by_size;
     const struct rw_cuda_metric *d_metric; /* [n_metrics] */
     const double *d_discount;              /* [documents of the largest query] by rank */
     const double *d_ideal;                 /* [n_docs] each query's gains in falling order */
