@@ -30,9 +30,9 @@ Test(lambda_bounded, pairs_are_the_rules)
         const float score_diff = (float)((unit(1, item + 3) - 0.5) * 2.0) * far;
         const float sign = i % 2 ? 1.0f : -1.0f;
         cr_assert(rw_bounded_scores(fabs((double)score_diff), sigma));
-        const struct rw_bounded_query query = rw_bounded_query_of(ideal, norm);
-        const struct rw_bounded_pair pair = rw_bounded_pair_of(
-            &query, gain_diff, discount_diff, sign * score_diff, sign * sigma, sigma);
+        const struct rw_bounded_query query = rw_bounded_query_of(ideal, norm, sigma);
+        const struct rw_bounded_pair pair =
+            rw_bounded_pair_of(&query, gain_diff, discount_diff, sign * score_diff, sign * sigma);
         const struct rw_lambda_pair want =
             rw_lambda_of_pair(gain_diff, discount_diff, score_diff, ideal, sigma, norm, 0x1p40f);
         cr_assert_eq(joined(pair.lambda), want.lambda, "pair %llu", (unsigned long long)i);
@@ -42,16 +42,16 @@ Test(lambda_bounded, pairs_are_the_rules)
 
 Test(lambda_bounded, no_gain_or_discount_is_no_pair_and_either_may_be_above)
 {
-    const struct rw_bounded_query query = rw_bounded_query_of(3.0f, 1);
+    const struct rw_bounded_query query = rw_bounded_query_of(3.0f, 1, 1.0f);
     const float discounts[] = {0.0f, 1.0f}, gains[] = {7.0f, 0.0f};
     for (int i = 0; i < 2; i++) {
         const struct rw_bounded_pair pair =
-            rw_bounded_pair_of(&query, gains[i], discounts[i], 1.0f, 1.0f, 1.0f);
+            rw_bounded_pair_of(&query, gains[i], discounts[i], 1.0f, 1.0f);
         cr_assert_eq(joined(pair.lambda), 0);
         cr_assert_eq(joined(pair.hessian), 0);
     }
-    const struct rw_bounded_pair pair = rw_bounded_pair_of(&query, 7.0f, 0.3f, 1.0f, 1.0f, 1.0f);
-    const struct rw_bounded_pair other = rw_bounded_pair_of(&query, 7.0f, -0.3f, 1.0f, 1.0f, 1.0f);
+    const struct rw_bounded_pair pair = rw_bounded_pair_of(&query, 7.0f, 0.3f, 1.0f, 1.0f);
+    const struct rw_bounded_pair other = rw_bounded_pair_of(&query, 7.0f, -0.3f, 1.0f, 1.0f);
     cr_assert_gt(joined(pair.lambda), 0);
     cr_assert_eq(joined(other.lambda), joined(pair.lambda));
     cr_assert_eq(joined(other.hessian), joined(pair.hessian));

@@ -3,18 +3,17 @@
  * the host uses, and each sum is added in the host's order. cu_gradient.cu turns them into
  * integers.
  *
- * Array shapes are documented at struct rw_deltas_args in lambda_cuda.h.
+ * Shapes: struct rw_objective_args in lambda_cuda.h.
  *
- * Decomposition: a warp per query. It first writes two arrays by position: grades, and
- * prefixes over the documents above. Then each lane computes one pair of 32 at a time, and writes
- * its lambda and hessian to shared memory if it has any. Lanes 0 to 2 add these in order, each to
- * another sum: of gradients, of hessians, and of the query's lambdas. Pairs of the top documents
- * are computed row by row. A row has one upper document and all partners below it. Each partner has
- * one pair per row, so its own lane adds that pair, and only the upper document's sums need an
- * order. For relevance, a row visits only documents of the other grade, through a list. Drawn pairs
- * are computed in the order of the documents' grades. Lanes 0 and 1 add them to both documents. */
-#include "gpu/device/kernel.cuh"
-#include "gpu/objective/lambda_cuda.h"
+ * Decomposition: a warp per query. It first writes two arrays by position: grades, and prefixes
+ * over the documents above. Then each lane computes one pair of 32 at a time, and writes its lambda
+ * and hessian to shared memory if it has any. Lanes 0 to 2 add these in order: gradients, hessians,
+ * and the query's lambdas. Pairs of the top documents are computed row by row. A row has one upper
+ * document and all partners below it. Each partner has one pair per row, which its own lane adds,
+ * so only the upper document's sums need an order. For relevance, a row visits only documents of
+ * the other grade, through a list. Drawn pairs are computed in the order of the documents' grades.
+ * Lanes 0 and 1 add them to both documents. */
+#include "gpu/objective/lambda_block.cuh"
 #include "objective/objective.h"
 
 enum { THREADS = 128, WARPS = THREADS / 32 };
@@ -42,23 +41,9 @@ struct ranked {
     double sum; /* lane 0: scratch; lane 1: scratch; lane 2: sum of the pairs' lambdas */
 };
 
-/* Returns the state of a lane's position, from the steps of 32 positions, one per lane, in order.
- * next: the state of the first of them on entry, and of the first of the next 32 on return. */
-__device__ __forceinline__ double scan_steps(bool by_product, double step, double &next)
-{
-    double mine = next;
-    for (int k = 0; k < 32; k++) {
-        const double of_k = __shfl_sync(~0u, step, k);
-        if (threadIdx.x % 32 == k)
-            mine = next;
-        next = by_product ? next * of_k : next + of_k;
-    }
-    return mine;
-}
-
 /* Does the work of rw_delta_prepare, clears the query's sums, and makes its list and positions. */
 template <int KIND, bool DRAWN>
-__device__ __forceinline__ void prepare(const struct rw_deltas_args &a, struct ranked &query)
+RW_DEVICE void prepare(const struct rw_objective_args &a, struct ranked &query)
 {
     const uint32_t lane = threadIdx.x % 32, first = query.first, n = query.delta.n;
     constexpr bool is_err = KIND == RW_DELTA_ERR;
@@ -75,9 +60,9 @@ __device__ __forceinline__ void prepare(const struct rw_deltas_args &a, struct r
         const uint32_t before = n_relevant + __popc(who & ((1u << lane) - 1));
         double scanned = 0.0;
         if (is_err)
-            scanned = scan_steps(true, 1.0 - rw_delta_stop(grade, a.max_gain), next);
+            scanned = lambda_scan(true, 1.0 - rw_delta_stop(grade, a.max_gain), next);
         else if (KIND == RW_DELTA_MAP)
-            scanned = scan_steps(false, is_relevant ? 1.0 / (double)(r + 1) : 0.0, next);
+            scanned = lambda_scan(false, is_relevant ? 1.0 / (double)(r + 1) : 0.0, next);
         if (KIND == RW_DELTA_MRR) {
             if (n_relevant == 0 && who)
                 query.delta.relevant[0] = base + __ffs((int)who) - 1;
@@ -106,8 +91,8 @@ __device__ __forceinline__ void prepare(const struct rw_deltas_args &a, struct r
 
 /* Writes a pair of each lane that has one to `pairs`, in the order of lanes. gradient: the
  * pair's part of the better or upper document's sum. Returns the number of pairs. */
-__device__ __forceinline__ uint32_t collect(struct pairs &pairs, bool any, double gradient,
-                                            double hessian, uint32_t better, uint32_t worse)
+RW_DEVICE uint32_t collect(struct pairs &pairs, bool any, double gradient, double hessian,
+                           uint32_t better, uint32_t worse)
 {
     const uint32_t who = __ballot_sync(~0u, any);
     if (any) {
@@ -124,10 +109,9 @@ __device__ __forceinline__ uint32_t collect(struct pairs &pairs, bool any, doubl
 
 /* Computes the pair of the row's document and the one at position `below`, unless it adds nothing.
  * Returns true if there is a pair. real: as on the host; is_above: the row's document is better. */
-__device__ __forceinline__ bool compute_pair(const struct rw_deltas_args &a,
-                                             const struct ranked &query, struct rw_delta_row &row,
-                                             uint32_t below, struct rw_lambda_real &real,
-                                             bool &is_above)
+RW_DEVICE bool compute_pair(const struct rw_objective_args &a, const struct ranked &query,
+                            struct rw_delta_row &row, uint32_t below, struct rw_lambda_real &real,
+                            bool &is_above)
 {
     const double above_grade = query.delta.grade[row.above], grade = query.delta.grade[below];
     if (above_grade == grade)
@@ -147,8 +131,8 @@ __device__ __forceinline__ bool compute_pair(const struct rw_deltas_args &a,
 
 /* Adds the pairs of the document at position `above` with the documents below it. */
 template <int KIND>
-__device__ __forceinline__ void add_row(const struct rw_deltas_args &a, struct ranked &query,
-                                        struct pairs &pairs, uint32_t above)
+RW_DEVICE void add_row(const struct rw_objective_args &a, struct ranked &query, struct pairs &pairs,
+                       uint32_t above)
 {
     const uint32_t lane = threadIdx.x % 32, n = query.delta.n, upper = query.order[above];
     constexpr bool by_list = is_of_relevance(KIND);
@@ -195,20 +179,17 @@ __device__ __forceinline__ void add_row(const struct rw_deltas_args &a, struct r
 /* ---- Drawn pairs ---- */
 
 /* Computes the query's drawn pair number p: add_drawn_pairs_of in lambdarank.c. */
-__device__ __forceinline__ bool compute_drawn(const struct rw_deltas_args &a,
-                                              const struct ranked &query, uint64_t p,
-                                              struct rw_lambda_real &real, uint32_t &better,
-                                              uint32_t &worse)
+RW_DEVICE bool compute_drawn(const struct rw_objective_args &a, const struct ranked &query,
+                             uint64_t p, struct rw_lambda_real &real, uint32_t &better,
+                             uint32_t &worse)
 {
     const uint32_t at = query.first + (uint32_t)(p / a.draws), k = (uint32_t)(p % a.draws);
     const uint32_t doc = a.d_by_grade[at], begin = a.d_begin[at], n_same = a.d_same[at];
-    const uint64_t item = (uint64_t)(k / 4) << 32 | (a.first_doc + doc);
-    const uint4 four = rw_cuda_random4(a.seed, item, a.tree, RW_STREAM_PAIRS);
-    const uint32_t word = k % 4 == 0 ? four.x : k % 4 == 1 ? four.y : k % 4 == 2 ? four.z : four.w;
     const uint32_t n_others = query.delta.n - n_same;
     if (n_others == 0)
         return false;
-    const uint32_t other = (uint32_t)((uint64_t)word * n_others >> 32);
+    const uint32_t other =
+        (uint32_t)((uint64_t)lambda_draw(a, doc, k, RW_STREAM_PAIRS) * n_others >> 32);
     const uint32_t partner = a.d_by_grade[query.first + (other < begin ? other : other + n_same)];
     const uint32_t own_at = a.d_index[doc], other_at = a.d_index[partner];
     struct rw_delta_row row = rw_delta_row(&query.delta, own_at < other_at ? own_at : other_at);
@@ -220,8 +201,8 @@ __device__ __forceinline__ bool compute_drawn(const struct rw_deltas_args &a,
     return true;
 }
 
-__device__ __forceinline__ void add_drawn(const struct rw_deltas_args &a, struct ranked &query,
-                                          struct pairs &pairs)
+RW_DEVICE void add_drawn(const struct rw_objective_args &a, struct ranked &query,
+                         struct pairs &pairs)
 {
     const uint32_t lane = threadIdx.x % 32;
     const uint64_t n_pairs = (uint64_t)query.delta.n * a.draws;
@@ -249,13 +230,15 @@ __device__ __forceinline__ void add_drawn(const struct rw_deltas_args &a, struct
 
 template <int KIND, bool DRAWN>
 __global__ void __launch_bounds__(THREADS)
-    deltas_kernel(const __grid_constant__ struct rw_deltas_args a)
+    deltas_kernel(const __grid_constant__ struct rw_objective_args a)
 {
     __shared__ struct pairs of_warps[WARPS];
     const uint64_t job = grid_first<THREADS>() / 32;
-    if (job >= a.n_queries)
+    if (job >= a.rank.n_queries)
         return; /* the whole warp returns, here and below */
-    const uint32_t q = a.d_query[job], first = a.d_offset[q], n = a.d_offset[q + 1] - first;
+    const uint32_t q = a.rank.d_by_size[job];
+    const struct rw_query_range range = rw_query_range(a.rank.d_offset, q);
+    const uint32_t first = range.first, n = range.n;
     const uint32_t lane = threadIdx.x % 32;
     if (n == 0)
         return;
@@ -266,7 +249,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     struct pairs &pairs = of_warps[threadIdx.x / 32];
     struct ranked query = {};
-    query.order = a.d_order + first;
+    query.order = a.rank.d_order + first;
     query.list = a.d_index + first;
     query.first = first;
     query.delta.kind = (enum rw_delta_kind)KIND;
@@ -299,19 +282,19 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-extern "C" int rw_cuda_deltas(const struct rw_deltas_args *args, const struct rw_cuda_rank *rank,
-                              void *stream)
+extern "C" int rw_cuda_deltas(const struct rw_objective_args *args, void *stream)
 {
 #define KERNELS(kind)                                         \
     {                                                         \
         deltas_kernel<kind, false>, deltas_kernel<kind, true> \
     }
-    static void (*const kernels[][2])(struct rw_deltas_args) = {
+    static void (*const kernels[][2])(struct rw_objective_args) = {
         KERNELS(RW_DELTA_NDCG), KERNELS(RW_DELTA_DCG), KERNELS(RW_DELTA_MAP),
         KERNELS(RW_DELTA_MRR),  KERNELS(RW_DELTA_ERR), KERNELS(RW_DELTA_NONE),
         KERNELS(RW_DELTA_P)};
 #undef KERNELS
-    TRY_CUDA(rw_cuda_rank_run(rank, args->run.d_scores, args->run.d_sampled, stream));
-    return launch_grid(kernels[args->kind][args->draws != 0],
-                       blocks_for((uint64_t)args->n_queries * 32, THREADS), THREADS, stream, *args);
+    TRY_CUDA(rw_cuda_rank_run(&args->rank, args->run.d_scores, args->run.d_sampled, stream));
+    return launch_grid(kernels[args->delta][args->draws != 0],
+                       blocks_for((uint64_t)args->rank.n_queries * 32, THREADS), THREADS, stream,
+                       *args);
 }

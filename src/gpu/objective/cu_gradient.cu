@@ -1,7 +1,7 @@
 /* Integers of gradients that are real numbers: residuals, user gradients and those of
- * cu_queries.cu and cu_deltas.cu. As real numbers they have no natural unit. The unit of a tree is
- * the power of two that brings the largest magnitude into [2^60, 2^61), as in choose_scale of
- * tree/engine_host.c. User gradients can also be in fixed point already.
+ * cu_queries.cu and cu_deltas.cu. The unit of a tree is the power of two that brings the largest
+ * magnitude into [2^60, 2^61), as in choose_scale of tree/engine_host.c. User gradients can also be
+ * in fixed point already.
  *
  * Shapes: all arrays are [n_docs].
  *
@@ -12,40 +12,30 @@
  * magnitudes of finished integers again (rw_cuda_lambdas_largest). */
 #include "gpu/objective/lambda_cuda.h"
 #include "gpu/objective/lambda_block.cuh"
+#include "objective/objective.h"
 #include "tree/numbers.h"
 
 enum { GRADIENT_THREADS = 256, GRADIENT_BLOCKS = 8 };
 
-struct gradient {
-    double gradient, hessian;
-};
-
-__device__ __forceinline__ struct gradient gradient_at(const struct rw_gradient_args &a,
-                                                       uint32_t doc)
+RW_DEVICE struct rw_gradient gradient_at(const struct rw_objective_args &a, uint32_t doc)
 {
     const double by = a.d_doc_weight ? a.d_doc_weight[doc] : 1.0;
-    struct gradient g;
-    if (a.d_label) {
-        g.gradient = ((double)a.d_label[doc] - a.run.d_scores[doc]) * by;
-        g.hessian = by;
-    } else {
-        g.gradient = a.d_gradient[doc] * by;
-        g.hessian = a.d_hessian[doc] * by;
-    }
-    return g;
+    if (a.d_gradient)
+        return {a.d_gradient[doc] * by, a.d_hessian[doc] * by};
+    return {((double)a.d_label[doc] - a.run.d_scores[doc]) * by, by};
 }
 
-__global__ void gradient_largest_kernel(const __grid_constant__ struct rw_gradient_args a)
+__global__ void gradient_largest_kernel(const __grid_constant__ struct rw_objective_args a)
 {
     double gradient = 0.0, hessian = 0.0;
     bool wrong = false; /* limits of rw_gradients_check */
     for (uint64_t doc = grid_first<GRADIENT_THREADS>(); doc < a.n_docs;
          doc += grid_step<GRADIENT_THREADS>()) {
-        wrong |= !a.d_label && !(fabs(a.d_gradient[doc]) <= 1e30 && a.d_hessian[doc] >= 0.0 &&
-                                 a.d_hessian[doc] <= 1e30);
+        wrong |= a.d_gradient && !(fabs(a.d_gradient[doc]) <= 1e30 && a.d_hessian[doc] >= 0.0 &&
+                                   a.d_hessian[doc] <= 1e30);
         if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
-        const struct gradient g = gradient_at(a, (uint32_t)doc);
+        const struct rw_gradient g = gradient_at(a, (uint32_t)doc);
         gradient = fabs(g.gradient) > gradient ? fabs(g.gradient) : gradient;
         hessian = fabs(g.hessian) > hessian ? fabs(g.hessian) : hessian;
     }
@@ -54,7 +44,7 @@ __global__ void gradient_largest_kernel(const __grid_constant__ struct rw_gradie
     lambda_raise(&a.run.d_info->hessian_bits, rw_bits_of_double(hessian));
 }
 
-__global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient_args a)
+__global__ void gradient_round_kernel(const __grid_constant__ struct rw_objective_args a)
 {
     const bool wrong = a.run.d_info->gradient_bits == UINT64_MAX;
     const double gradient = wrong ? 0.0 : rw_double_of_bits(a.run.d_info->gradient_bits);
@@ -72,7 +62,7 @@ __global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient
          doc += grid_step<GRADIENT_THREADS>()) {
         if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
-        const struct gradient g = gradient_at(a, (uint32_t)doc);
+        const struct rw_gradient g = gradient_at(a, (uint32_t)doc);
         a.run.d_pair[doc].lambda = wrong ? 0 : rw_round_int64(g.gradient * lambda_scale);
         a.run.d_pair[doc].hessian = wrong ? 0 : rw_round_int64(g.hessian * hessian_scale);
     }
@@ -81,9 +71,9 @@ __global__ void gradient_round_kernel(const __grid_constant__ struct rw_gradient
 /* Finds the largest magnitudes of the final integers in d_pair. FIXED: first copies user gradients
  * in fixed point to d_pair, and writes their units. */
 template <bool FIXED>
-__global__ void pair_largest_kernel(const __grid_constant__ struct rw_gradient_args a)
+__global__ void pair_largest_kernel(const __grid_constant__ struct rw_objective_args a)
 {
-    uint64_t lambda = 0, hessian = 0;
+    struct lambda_largest largest;
     if (FIXED && blockIdx.x == 0 && threadIdx.x == 0)
         a.run.d_info->lambda_exponent = a.run.d_info->hessian_exponent = RW_LAMBDA_EXPONENT;
     for (uint64_t doc = grid_first<GRADIENT_THREADS>(); doc < a.n_docs;
@@ -93,41 +83,34 @@ __global__ void pair_largest_kernel(const __grid_constant__ struct rw_gradient_a
         if (FIXED)
             a.run.d_pair[doc] = {reinterpret_cast<const int64_t *>(a.d_gradient)[doc],
                                  reinterpret_cast<const int64_t *>(a.d_hessian)[doc]};
-        const struct rw_lambda_pair pair = a.run.d_pair[doc];
-        lambda = max(lambda, lambda_magnitude(pair.lambda));
-        hessian = max(hessian, lambda_magnitude(pair.hessian));
+        largest.add(a.run.d_pair[doc]);
     }
-    __syncwarp();
-    lambda_raise(&a.run.d_info->largest_lambda, lambda);
-    lambda_raise(&a.run.d_info->largest_hessian, hessian);
+    largest.raise(a.run.d_info);
 }
 
-static unsigned grid_of(const struct rw_gradient_args *args, int n_multiprocessors)
+static int launch(void (*kernel)(struct rw_objective_args), const struct rw_objective_args *args,
+                  void *stream)
 {
-    return blocks_up_to((uint64_t)n_multiprocessors * GRADIENT_BLOCKS, args->n_docs,
-                        GRADIENT_THREADS);
-}
-
-extern "C" int rw_cuda_gradients_find(const struct rw_gradient_args *args, int n_multiprocessors,
-                                      void *stream)
-{
-    TRY_CUDA(cudaMemsetAsync(args->run.d_info, 0, sizeof *args->run.d_info, (cudaStream_t)stream));
-    return launch_grid(args->is_fixed ? pair_largest_kernel<true> : gradient_largest_kernel,
-                       grid_of(args, n_multiprocessors), GRADIENT_THREADS, stream, *args);
-}
-
-extern "C" int rw_cuda_gradients_round(const struct rw_gradient_args *args, int n_multiprocessors,
-                                       void *stream)
-{
-    return launch_grid(gradient_round_kernel, grid_of(args, n_multiprocessors), GRADIENT_THREADS,
+    const uint64_t most = (uint64_t)args->n_multiprocessors * GRADIENT_BLOCKS;
+    return launch_grid(kernel, blocks_up_to(most, args->n_docs, GRADIENT_THREADS), GRADIENT_THREADS,
                        stream, *args);
 }
 
-extern "C" int rw_cuda_gradients_largest(const struct rw_gradient_args *args, int n_multiprocessors,
-                                         void *stream)
+extern "C" int rw_cuda_gradients_find(const struct rw_objective_args *args, void *stream)
+{
+    TRY_CUDA(cudaMemsetAsync(args->run.d_info, 0, sizeof *args->run.d_info, (cudaStream_t)stream));
+    return launch(args->is_fixed ? pair_largest_kernel<true> : gradient_largest_kernel, args,
+                  stream);
+}
+
+extern "C" int rw_cuda_gradients_round(const struct rw_objective_args *args, void *stream)
+{
+    return launch(gradient_round_kernel, args, stream);
+}
+
+extern "C" int rw_cuda_gradients_largest(const struct rw_objective_args *args, void *stream)
 {
     TRY_CUDA(cudaMemsetAsync(&args->run.d_info->largest_lambda, 0,
                              2 * sizeof(args->run.d_info->largest_lambda), (cudaStream_t)stream));
-    return launch_grid(pair_largest_kernel<false>, grid_of(args, n_multiprocessors),
-                       GRADIENT_THREADS, stream, *args);
+    return launch(pair_largest_kernel<false>, args, stream);
 }

@@ -2,27 +2,21 @@
  * same inline functions, or by those of lambda_bounded.h, and added as integers, so the order does
  * not matter.
  *
- * Shapes: rw_lambda_args in lambda_cuda.h. A document's slot is its index by falling gain, which
- * never changes. For each tree the documents get places: first the upper documents (positions under
- * the truncation) by slot, then the others by slot. In this file, a run of documents is the upper
- * documents of one gain. Their partners are at the places after the run, except a hole: the other
- * documents of that gain. So no thread sees a pair of equal gains or sees a pair twice, and the
- * places decide which document has the larger gain.
+ * Shapes: struct rw_objective_args in lambda_cuda.h. A document's slot is its index by falling
+ * gain, which never changes. For each tree the documents get places: first the upper documents
+ * (positions under the truncation) by slot, then the others by slot. In this file, a run of
+ * documents is the upper documents of one gain. Their partners are at the places after the run,
+ * except a hole: the other documents of that gain. So no thread sees a pair of equal gains or sees
+ * a pair twice, and the places decide which document has the larger gain.
  *
  * Decomposition: a block per query of over RW_LAMBDA_WARP_DOCS documents, else a warp per query.
  * There are three launches, which differ in shared memory: blocks, warps, and warps with queries of
  * up to RW_LAMBDA_NARROW_DOCS documents. Run by run, a thread has one partner, or SLOTS partners if
  * the query is bounded (lambda_bounded.h). It keeps the partners' sums in registers, and adds their
  * pairs with each upper document of the run in turn. The sums of an upper document are added over
- * the warp. Shared memory per document: score and discount, lambda, hessian, slot, the end of a
- * gain, and two numbers to find the document's place. Spread queries have kernels of their own, in
- * the last part. */
-#include "gpu/objective/lambda_cuda.h"
+ * the warp. Spread queries have kernels of their own, in the last part. */
 #include "gpu/objective/lambda_block.cuh"
 #include "gpu/objective/lambda_bounded.h"
-#include "gpu/device/kernel.cuh"
-#include "gpu/device/tuning.h"
-#include "objective/lambda.h"
 
 enum {
     WARPS = RW_TUNE_LAMBDA_WARPS,
@@ -32,6 +26,63 @@ enum {
 };
 
 /* ---- A query in shared memory ---- */
+
+struct alignas(16) lambda_item { /* loaded at once */
+    double score, discount;
+};
+
+/* A query, and its documents in shared memory. */
+struct lambda_query {
+    uint32_t first, n, n_top;  /* first document, documents, upper documents */
+    float ideal, scale, sigma; /* ideal DCG; 2^(RW_LAMBDA_EXPONENT - shift) */
+    int shift, norm;           /* rw_lambda_shift; 1: divide by score differences */
+    const double *d_gain;      /* [n] by slot; of spread queries by document */
+    /* The thread's sum of its pairs' lambdas, each that of the document with the larger gain: two
+     * sums as in struct rw_sum. */
+    long long hi, lo;
+    struct lambda_item *item;             /* [n] by place, as are the sums and slots */
+    unsigned long long *lambda, *hessian; /* [n] sums */
+    uint16_t *slot;                       /* [n] */
+    uint16_t *to_place; /* [n] places by document; before that, positions by slot */
+    uint16_t *place_at; /* [n] by position */
+    uint16_t *gain_end; /* [at most n] the end of each gain's slots */
+};
+
+/* Returns a query without scores and memory. */
+RW_DEVICE struct lambda_query lambda_query_of(const struct rw_objective_args &a, uint32_t q)
+{
+    const struct rw_query_range range = rw_query_range(a.rank.d_offset, q);
+    struct lambda_query query;
+    query.first = range.first;
+    query.n = range.n;
+    query.n_top = a.rule.truncation && a.rule.truncation < query.n ? a.rule.truncation : query.n;
+    query.ideal = (float)a.d_ideal[q];
+    query.shift = rw_lambda_shift(query.n, &a.rule);
+    query.scale = (float)rw_pow2(RW_LAMBDA_EXPONENT - query.shift);
+    query.sigma = a.rule.sigma;
+    query.d_gain = a.d_gain + query.first;
+    query.hi = query.lo = 0;
+    return query;
+}
+
+/* Computes one pair of an upper document and a document of the thread, at any positions. gain_diff:
+ * own gain minus the upper document's. lambda: that of the own document, with its sign. Negating an
+ * operand of a difference, a product or a rounding negates the result, so the result equals the
+ * host's. */
+RW_DEVICE struct rw_lambda_pair lambda_pair(const struct lambda_query &query,
+                                            const struct lambda_item &upper,
+                                            const struct lambda_item &own, float gain_diff)
+{
+    const float sign = copysignf(1.0f, gain_diff);
+    const struct rw_lambda_real real =
+        rw_lambda_real_of_pair(fabsf(gain_diff), fabsf((float)(upper.discount - own.discount)),
+                               sign * (float)(own.score - upper.score), query.sigma, query.sigma,
+                               query.ideal, query.norm, 1);
+    struct rw_lambda_pair pair;
+    pair.lambda = rw_round_float(real.lambda * (sign * query.scale));
+    pair.hessian = rw_round_float(real.hessian * query.scale);
+    return pair;
+}
 
 enum { LAMBDA_DOC_BYTES = sizeof(struct lambda_item) + 16 + 8 };
 static_assert(RW_LAMBDA_BLOCK_DOCS * LAMBDA_DOC_BYTES + 2048 <= 65536, "any GPU has room for them");
@@ -43,10 +94,6 @@ template <bool BLOCK> struct lambda_group {
     __device__ static uint32_t thread()
     {
         return threadIdx.x % size;
-    }
-    __device__ static uint32_t warp()
-    {
-        return thread() / 32;
     }
     __device__ static void sync()
     {
@@ -68,9 +115,8 @@ template <bool BLOCK> struct lambda_group {
 enum { AT_ONCE = 4 };
 
 /* Computes the place of each position from the positions by slot, which to_place has on entry, and
- * the ends of gains. One warp calls it. d_gain: the query's gains. */
-__device__ __forceinline__ void lambda_find_places(const struct lambda_query &query,
-                                                   const double *d_gain)
+ * the ends of gains. One warp calls it. */
+RW_DEVICE void lambda_find_places(const struct lambda_query &query)
 {
     const uint32_t lane = threadIdx.x % 32;
     uint32_t n_upper = 0, n_gains = 0;
@@ -80,7 +126,8 @@ __device__ __forceinline__ void lambda_find_places(const struct lambda_query &qu
         for (int k = 0; k < AT_ONCE; k++) {
             const uint32_t slot = begin + 32 * k + lane;
             is_last[k] = slot + 1 == query.n ||
-                         (slot + 1 < query.n && __ldg(d_gain + slot) != __ldg(d_gain + slot + 1));
+                         (slot + 1 < query.n &&
+                          __ldg(query.d_gain + slot) != __ldg(query.d_gain + slot + 1));
         }
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
@@ -107,11 +154,10 @@ __device__ __forceinline__ void lambda_find_places(const struct lambda_query &qu
 
 /* Writes the documents to their places, and clears their sums. */
 template <bool BLOCK>
-__device__ __forceinline__ void lambda_fill(const struct rw_lambda_args &a,
-                                            const struct lambda_query &query)
+RW_DEVICE void lambda_fill(const struct rw_objective_args &a, const struct lambda_query &query)
 {
     using group = lambda_group<BLOCK>;
-    const uint32_t *d_order = a.d_order + query.first;
+    const uint32_t *d_order = a.rank.d_order + query.first;
     for (uint32_t begin = group::thread(); begin < query.n; begin += group::size * AT_ONCE) {
         uint32_t slot[AT_ONCE]; /* slots of positions begin, begin + size, ... */
 #pragma unroll
@@ -130,8 +176,8 @@ __device__ __forceinline__ void lambda_fill(const struct rw_lambda_args &a,
         }
     }
     group::sync();
-    if (group::warp() == 0)
-        lambda_find_places(query, a.d_gain + query.first);
+    if (group::thread() / 32 == 0)
+        lambda_find_places(query);
     group::sync();
     for (uint32_t begin = group::thread(); begin < query.n; begin += group::size * AT_ONCE) {
         uint32_t doc[AT_ONCE];
@@ -162,8 +208,7 @@ __device__ __forceinline__ void lambda_fill(const struct rw_lambda_args &a,
 
 /* Returns the end of the run of upper documents that starts at place `begin` and has slots below
  * `below`. Every lane calls it. */
-__device__ __forceinline__ uint32_t lambda_run_end(const struct lambda_query &query, uint32_t begin,
-                                                   uint32_t below)
+RW_DEVICE uint32_t lambda_run_end(const struct lambda_query &query, uint32_t begin, uint32_t below)
 {
     for (uint32_t base = begin; base < query.n_top; base += 32) {
         const uint32_t j = base + threadIdx.x % 32;
@@ -182,20 +227,8 @@ struct lambda_run {
     double gain;
 };
 
-/* Finds the run from run.begin on, for the gain of slots [above, below); it may be empty. Every
- * lane calls it. */
-__device__ __forceinline__ void lambda_find_run(const struct lambda_query &query, uint32_t above,
-                                                uint32_t below, struct lambda_run &run)
-{
-    run.end = lambda_run_end(query, run.begin, below);
-    run.hole = query.n_top + above - run.begin;
-    run.hole_docs = below - above - (run.end - run.begin);
-}
-
-/* Returns the number of partners: documents that have a pair with each upper document of the run.
- */
-__device__ __forceinline__ uint32_t lambda_others(const struct lambda_query &query,
-                                                  const struct lambda_run &run)
+/* Returns the number of partners. */
+RW_DEVICE uint32_t lambda_others(const struct lambda_query &query, const struct lambda_run &run)
 {
     return query.n - run.end - run.hole_docs;
 }
@@ -203,8 +236,7 @@ __device__ __forceinline__ uint32_t lambda_others(const struct lambda_query &que
 /* Returns the place of a lane's k-th partner, which is partner number base + 32 * warps * k + lane
  * of the run. The result is query.n or more if there is no such partner. */
 template <bool BLOCK>
-__device__ __forceinline__ uint32_t lambda_own_place(const struct lambda_run &run, uint32_t base,
-                                                     int k)
+RW_DEVICE uint32_t lambda_own_place(const struct lambda_run &run, uint32_t base, int k)
 {
     const uint32_t place = run.end + base + 32 * lambda_group<BLOCK>::warps * k + threadIdx.x % 32;
     return place < run.hole ? place : place + run.hole_docs;
@@ -212,29 +244,27 @@ __device__ __forceinline__ uint32_t lambda_own_place(const struct lambda_run &ru
 
 /* Returns true if the gain of the document at a place is larger than that of the run. The two gains
  * must not be equal. */
-__device__ __forceinline__ bool lambda_is_above(const struct lambda_query &query,
-                                                const struct lambda_run &run, uint32_t place)
+RW_DEVICE bool lambda_is_above(const struct lambda_query &query, const struct lambda_run &run,
+                               uint32_t place)
 {
     return place >= query.n_top && place < run.hole;
 }
 
-/* Adds all pairs between the run's upper documents and the thread's partner. The sum of the pairs'
- * lambdas, each that of the document with the larger gain, is added to hi and lo, two sums as in
- * struct rw_sum. */
+/* Adds all pairs between the run's upper documents and the thread's partner. */
 template <bool BLOCK>
-__device__ __forceinline__ void lambda_add_pairs(const struct lambda_query &query, float sigma,
-                                                 const double *d_gain, const struct lambda_run &run,
-                                                 uint32_t base, long long &hi, long long &lo)
+RW_DEVICE void lambda_add_pairs(struct lambda_query &query, const struct lambda_run &run,
+                                uint32_t base)
 {
     const uint32_t place = lambda_own_place<BLOCK>(run, base, 0);
     const bool any = place < query.n;
     const struct lambda_item own = query.item[any ? place : 0];
-    const float gain_diff = any ? (float)(__ldg(d_gain + query.slot[place]) - run.gain) : 0.0f;
+    const float gain_diff =
+        any ? (float)(__ldg(query.d_gain + query.slot[place]) - run.gain) : 0.0f;
     long long own_lambda = 0, own_hessian = 0;
     for (uint32_t j = run.begin; j < run.end; j++) {
         struct rw_lambda_pair pair = {0, 0};
         if (any)
-            pair = lambda_pair(query, sigma, query.item[j], own, gain_diff);
+            pair = lambda_pair(query, query.item[j], own, gain_diff);
         own_lambda += pair.lambda;
         own_hessian += pair.hessian;
         __syncwarp();
@@ -250,18 +280,13 @@ __device__ __forceinline__ void lambda_add_pairs(const struct lambda_query &quer
         lambda_group<BLOCK>::add(&query.lambda[place], own_lambda);
         lambda_group<BLOCK>::add(&query.hessian[place], own_hessian);
         const long long sum = lambda_is_above(query, run, place) ? own_lambda : -own_lambda;
-        hi += sum >> 32;
-        lo += sum & 0xffffffff;
+        query.hi += sum >> 32;
+        query.lo += sum & 0xffffffff;
     }
     __syncwarp();
 }
 
 /* ---- bounded queries ---- */
-
-struct lambda_bounded {
-    struct rw_bounded_query query;
-    float sigma;
-};
 
 /* A partner of the thread, and its sums. */
 struct bounded_own {
@@ -271,43 +296,35 @@ struct bounded_own {
     struct rw_bounded_parts lambda, hessian; /* sums, with biases */
 };
 
-/* Keeps the compiler from computing these values again for each pair. */
-__device__ __forceinline__ void bounded_keep(struct bounded_own &own)
-{
-#ifdef __CUDA_ARCH__
-    asm volatile("" : "+r"(own.side), "+f"(own.toward));
-#endif
-}
-
 /* Loads a document of the thread. Past the end, it loads any document and sets its gain difference
  * to 0. */
-template <bool BLOCK>
-__device__ __forceinline__ void bounded_take(const struct lambda_query &query, float sigma,
-                                             const double *d_gain, const struct lambda_run &run,
-                                             uint32_t place, struct bounded_own &own)
+RW_DEVICE void bounded_take(const struct lambda_query &query, float sigma,
+                            const struct lambda_run &run, uint32_t place, struct bounded_own &own)
 {
     const bool past = place >= query.n, above = lambda_is_above(query, run, place);
     place = past ? 0 : place;
     own.item = query.item[place];
-    own.gain_diff = past ? 0.0f : fabsf((float)(__ldg(d_gain + query.slot[place]) - run.gain));
+    own.gain_diff =
+        past ? 0.0f : fabsf((float)(__ldg(query.d_gain + query.slot[place]) - run.gain));
     own.side = above ? 1 : -1;
     own.toward = above ? sigma : -sigma;
-    bounded_keep(own);
+#ifdef __CUDA_ARCH__ /* keeps the compiler from computing these again for each pair */
+    asm volatile("" : "+r"(own.side), "+f"(own.toward));
+#endif
 }
 
 /* Adds the pairs of one upper document with the lane's K partners to the partners' sums, and to the
  * upper document's sums `lambda` and `hessian`. All of these include biases. */
 template <int K>
-__device__ __forceinline__ void
-bounded_pairs(const struct lambda_bounded &bounded, const struct lambda_item &upper,
-              struct bounded_own (&own)[K], struct rw_bounded_parts &lambda,
-              struct rw_bounded_parts &hessian)
+RW_DEVICE void bounded_pairs(const struct rw_bounded_query &bounded,
+                             const struct lambda_item &upper, struct bounded_own (&own)[K],
+                             struct rw_bounded_parts &lambda, struct rw_bounded_parts &hessian)
 {
 #pragma unroll
     for (int k = 0; k < K; k++) {
         const struct rw_bounded_pair pair = rw_bounded_pair_of(
-            &bounded.query, own[k].gain_diff, (float)(upper.discount - own[k].item.discount),
-            (float)(own[k].item.score - upper.score), own[k].toward, bounded.sigma);
+            &bounded, own[k].gain_diff, (float)(upper.discount - own[k].item.discount),
+            (float)(own[k].item.score - upper.score), own[k].toward);
         own[k].lambda.high += pair.lambda.high;
         own[k].lambda.low += pair.lambda.low;
         own[k].hessian.high += pair.hessian.high;
@@ -319,11 +336,10 @@ bounded_pairs(const struct lambda_bounded &bounded, const struct lambda_item &up
     }
 }
 
-/* Adds a document's sums of n pairs to shared memory, and to hi and lo. */
+/* Adds a document's sums of n pairs to shared memory, and to the query's sums. */
 template <bool BLOCK>
-__device__ __forceinline__ void bounded_add(const struct lambda_query &query, uint32_t place,
-                                            uint32_t n, const struct bounded_own &own,
-                                            long long &hi, long long &lo)
+RW_DEVICE void bounded_add(struct lambda_query &query, uint32_t place, uint32_t n,
+                           const struct bounded_own &own)
 {
     if (place >= query.n)
         return;
@@ -333,18 +349,16 @@ __device__ __forceinline__ void bounded_add(const struct lambda_query &query, ui
                                               own.hessian.low - n * RW_BOUNDED_LOW_BIAS);
     lambda_group<BLOCK>::add(&query.lambda[place], own.side > 0 ? lambda : -lambda);
     lambda_group<BLOCK>::add(&query.hessian[place], hessian);
-    hi += lambda >> 32;
-    lo += lambda & 0xffffffff;
+    query.hi += lambda >> 32;
+    query.lo += lambda & 0xffffffff;
 }
 
 /* Adds all pairs of the run's upper documents with K documents of each lane. Upper documents are
  * taken 32 at a time, and lane j keeps the sums of the j-th. So the parts of 32 K pairs stay below
  * 2^31. */
 template <bool BLOCK, int K>
-__device__ __forceinline__ void
-bounded_add_pairs(const struct lambda_query &query, const struct lambda_bounded &bounded,
-                  const double *d_gain, const struct lambda_run &run, uint32_t base, long long &hi,
-                  long long &lo)
+RW_DEVICE void bounded_add_pairs(struct lambda_query &query, const struct rw_bounded_query &bounded,
+                                 const struct lambda_run &run, uint32_t base)
 {
     static_assert(K <= 4, "sums of parts");
     const uint32_t lane = threadIdx.x % 32;
@@ -352,8 +366,7 @@ bounded_add_pairs(const struct lambda_query &query, const struct lambda_bounded 
     struct rw_bounded_parts start = {0, 0};
 #pragma unroll
     for (int k = 0; k < K; k++) {
-        bounded_take<BLOCK>(query, bounded.sigma, d_gain, run,
-                            lambda_own_place<BLOCK>(run, base, k), own[k]);
+        bounded_take(query, bounded.sigma, run, lambda_own_place<BLOCK>(run, base, k), own[k]);
         start.high += (uint32_t)own[k].side * RW_BOUNDED_HIGH_BIAS;
         start.low += (uint32_t)own[k].side * RW_BOUNDED_LOW_BIAS;
     }
@@ -379,7 +392,7 @@ bounded_add_pairs(const struct lambda_query &query, const struct lambda_bounded 
         }
 #pragma unroll
         for (int k = 0; k < K; k++)
-            bounded_add<BLOCK>(query, lambda_own_place<BLOCK>(run, base, k), n, own[k], hi, lo);
+            bounded_add<BLOCK>(query, lambda_own_place<BLOCK>(run, base, k), n, own[k]);
         if (lane < n) {
             lambda_group<BLOCK>::add(&query.lambda[begin + lane],
                                      rw_bounded_join(lambda_sum.high, lambda_sum.low));
@@ -390,103 +403,97 @@ bounded_add_pairs(const struct lambda_query &query, const struct lambda_bounded 
     }
 }
 
-/* Does the work of bounded_add_pairs with as many documents per lane as the warp needs, at most
- * K. */
+/* Calls bounded_add_pairs with as many documents per lane as the warp needs, at most K. */
 template <bool BLOCK, int K>
-__device__ __forceinline__ void
-bounded_add_up_to(const struct lambda_query &query, const struct lambda_bounded &bounded,
-                  const double *d_gain, const struct lambda_run &run, uint32_t base, long long &hi,
-                  long long &lo)
+RW_DEVICE void bounded_add_up_to(struct lambda_query &query, const struct rw_bounded_query &bounded,
+                                 const struct lambda_run &run, uint32_t base)
 {
     if constexpr (K > 1) {
         if (base + 32 * lambda_group<BLOCK>::warps * (K - 1) >= lambda_others(query, run)) {
-            bounded_add_up_to<BLOCK, K - 1>(query, bounded, d_gain, run, base, hi, lo);
+            bounded_add_up_to<BLOCK, K - 1>(query, bounded, run, base);
             return;
         }
     }
-    bounded_add_pairs<BLOCK, K>(query, bounded, d_gain, run, base, hi, lo);
+    bounded_add_pairs<BLOCK, K>(query, bounded, run, base);
 }
 
 /* ---- A query ---- */
 
-/* Writes the final integers of the query, and updates the largest magnitudes. */
-template <bool BLOCK>
-__device__ __forceinline__ void lambda_finish(const struct rw_lambda_args &a,
-                                              const struct lambda_query &query, double factor)
-{
-    uint64_t largest_lambda = 0, largest_hessian = 0;
-    for (uint32_t i = lambda_group<BLOCK>::thread(); i < query.n; i += lambda_group<BLOCK>::size) {
-        const uint32_t doc = query.first + i;
-        const uint32_t place = query.to_place[i];
-        const double *by = a.d_doc_weight ? a.d_doc_weight + doc : NULL;
-        const int64_t lambda = rw_lambda_final((int64_t)query.lambda[place], factor, by);
-        const int64_t hessian = rw_lambda_final((int64_t)query.hessian[place], factor, by);
-        a.run.d_pair[doc].lambda = lambda;
-        a.run.d_pair[doc].hessian = hessian;
-        const uint64_t lambda_size = lambda_magnitude(lambda);
-        const uint64_t hessian_size = lambda_magnitude(hessian);
-        largest_lambda = lambda_size > largest_lambda ? lambda_size : largest_lambda;
-        largest_hessian = hessian_size > largest_hessian ? hessian_size : largest_hessian;
-    }
-    __syncwarp();
-    lambda_raise(&a.run.d_info->largest_lambda, largest_lambda);
-    lambda_raise(&a.run.d_info->largest_hessian, largest_hessian);
-}
-
-/* Adds the pairs of all runs. */
+/* Adds the pairs of all runs. A run, of the gain of slots [above, below), may be empty. */
 template <bool BLOCK, bool BOUNDED>
-__device__ __forceinline__ void
-lambda_runs(const struct rw_lambda_args &a, const struct lambda_query &query,
-            const struct lambda_bounded &bounded, long long &hi, long long &lo)
+RW_DEVICE void lambda_runs(struct lambda_query &query, const struct rw_bounded_query &bounded)
 {
     using group = lambda_group<BLOCK>;
-    const double *d_gain = a.d_gain + query.first;
     struct lambda_run run;
     run.begin = 0;
     for (uint32_t i = 0, above = 0, below; run.begin < query.n_top; i++, above = below) {
         below = query.gain_end[i];
-        lambda_find_run(query, above, below, run);
+        run.end = lambda_run_end(query, run.begin, below);
+        run.hole = query.n_top + above - run.begin;
+        run.hole_docs = below - above - (run.end - run.begin);
         if (run.begin == run.end)
             continue;
-        run.gain = __ldg(d_gain + above);
+        run.gain = __ldg(query.d_gain + above);
         const uint32_t n = lambda_others(query, run);
         const uint32_t step = group::size * (BOUNDED ? SLOTS : 1);
-        for (uint32_t base = 32 * group::warp(); base < n; base += step) {
+        for (uint32_t base = 32 * (group::thread() / 32); base < n; base += step) {
             if (BOUNDED)
-                bounded_add_up_to<BLOCK, SLOTS>(query, bounded, d_gain, run, base, hi, lo);
+                bounded_add_up_to<BLOCK, SLOTS>(query, bounded, run, base);
             else
-                lambda_add_pairs<BLOCK>(query, a.rule.sigma, d_gain, run, base, hi, lo);
+                lambda_add_pairs<BLOCK>(query, run, base);
         }
         run.begin = run.end;
     }
 }
 
-/* Computes a query of a warp or a block. total: two words of shared memory, for blocks. */
+/* Queries d_by_size[begin, end), each for a block or a warp. room: documents for which shared
+ * memory has room. */
+struct lambda_jobs {
+    uint32_t begin, end, room;
+};
+
 template <bool BLOCK>
-__device__ __forceinline__ void lambda_of_query(const struct rw_lambda_args &a,
-                                                struct lambda_query &query,
-                                                unsigned long long *total)
+RW_DEVICE void lambda_job(const struct rw_objective_args &a, const struct lambda_jobs &jobs)
 {
     using group = lambda_group<BLOCK>;
+    extern __shared__ __align__(16) unsigned char memory[];
+    __shared__ unsigned long long total[2];
+    const uint32_t warp = threadIdx.x / 32, room = jobs.room;
+    const uint32_t job = jobs.begin + (BLOCK ? blockIdx.x : blockIdx.x * WARPS + warp);
+    if (job >= jobs.end)
+        return; /* the whole warp returns; no barrier of the block follows */
+    struct lambda_query query = lambda_query_of(a, a.rank.d_by_size[job]);
+    if (a.run.d_sampled && !a.run.d_sampled[query.first])
+        return;
+    if (!(query.ideal > 0.0f)) {
+        for (uint32_t i = group::thread(); i < query.n; i += group::size)
+            a.run.d_pair[query.first + i] = {0, 0};
+        return;
+    }
+    query.item = reinterpret_cast<struct lambda_item *>(
+        memory + (BLOCK ? 0 : (size_t)warp * room * LAMBDA_DOC_BYTES));
+    query.lambda = reinterpret_cast<unsigned long long *>(query.item + room);
+    query.hessian = query.lambda + room;
+    query.slot = reinterpret_cast<uint16_t *>(query.hessian + room);
+    query.to_place = query.slot + room;
+    query.place_at = query.to_place + room;
+    query.gain_end = query.place_at + room;
     if (BLOCK && threadIdx.x < 2)
         total[threadIdx.x] = 0;
     lambda_fill<BLOCK>(a, query);
     const double highest = query.item[query.place_at[0]].score;
     const double lowest = query.item[query.place_at[query.n - 1]].score;
-    query.shift = rw_lambda_shift(query.n, &a.rule);
-    query.scale = (float)rw_pow2(RW_LAMBDA_EXPONENT - query.shift);
     query.norm = a.rule.norm && highest != lowest;
-    long long hi = 0, lo = 0;
-    const struct rw_bounded_query numbers = rw_bounded_query_of(query.ideal, query.norm);
-    const float sigma = a.rule.sigma;
-    if (!a.bounded || !rw_bounded_scores(highest - lowest, sigma))
-        lambda_runs<BLOCK, false>(a, query, {numbers, sigma}, hi, lo);
-    else if (sigma == 1.0f) /* the same, but compiled without products by 1 */
-        lambda_runs<BLOCK, true>(a, query, {numbers, 1.0f}, hi, lo);
-    else
-        lambda_runs<BLOCK, true>(a, query, {numbers, sigma}, hi, lo);
-    hi = lambda_warp_sum(hi);
-    lo = lambda_warp_sum(lo);
+    struct rw_bounded_query bounded = rw_bounded_query_of(query.ideal, query.norm, query.sigma);
+    if (!a.bounded || !rw_bounded_scores(highest - lowest, query.sigma)) {
+        lambda_runs<BLOCK, false>(query, bounded);
+    } else if (query.sigma == 1.0f) {
+        bounded.sigma = 1.0f; /* the same, but compiled without products by 1 */
+        lambda_runs<BLOCK, true>(query, bounded);
+    } else {
+        lambda_runs<BLOCK, true>(query, bounded);
+    }
+    long long hi = lambda_warp_sum(query.hi), lo = lambda_warp_sum(query.lo);
     if (BLOCK) {
         if (threadIdx.x % 32 == 0) {
             lambda_shared_add(&total[0], hi);
@@ -497,56 +504,22 @@ __device__ __forceinline__ void lambda_of_query(const struct rw_lambda_args &a,
         lo = (long long)total[1];
     }
     __syncwarp();
-    lambda_finish<BLOCK>(a, query, rw_lambda_factor(&a.rule, hi, lo, query.shift));
-}
-
-/* Queries d_query[begin, end), each for a block or a warp. room: documents for which shared memory
- * has room. */
-struct lambda_jobs {
-    uint32_t begin, end, room;
-};
-
-template <bool BLOCK>
-__device__ __forceinline__ void lambda_job(const struct rw_lambda_args &a,
-                                           const struct lambda_jobs &jobs)
-{
-    extern __shared__ __align__(16) unsigned char memory[];
-    __shared__ unsigned long long total[2];
-    const uint32_t warp = threadIdx.x / 32;
-    const uint32_t job = jobs.begin + (BLOCK ? blockIdx.x : blockIdx.x * WARPS + warp);
-    if (job >= jobs.end)
-        return; /* the whole warp returns; no barrier of the block follows */
-    const uint32_t q = a.d_query[job];
-    struct lambda_query query;
-    query.first = a.d_offset[q];
-    query.n = a.d_offset[q + 1] - query.first;
-    if (a.run.d_sampled && !a.run.d_sampled[query.first])
-        return;
-    query.ideal = (float)a.d_ideal[q];
-    if (!(query.ideal > 0.0f)) {
-        const uint32_t size = lambda_group<BLOCK>::size;
-        for (uint32_t i = threadIdx.x % size; i < query.n; i += size)
-            a.run.d_pair[query.first + i].lambda = a.run.d_pair[query.first + i].hessian = 0;
-        return;
+    const double factor = rw_lambda_factor(&a.rule, hi, lo, query.shift);
+    struct lambda_largest largest;
+    for (uint32_t i = group::thread(); i < query.n; i += group::size) {
+        const uint32_t place = query.to_place[i];
+        lambda_write(a, query.first + i,
+                     {(int64_t)query.lambda[place], (int64_t)query.hessian[place]}, factor,
+                     largest);
     }
-    query.n_top = a.rule.truncation && a.rule.truncation < query.n ? a.rule.truncation : query.n;
-    const uint32_t room = jobs.room;
-    query.item = reinterpret_cast<struct lambda_item *>(
-        memory + (BLOCK ? 0 : (size_t)warp * room * LAMBDA_DOC_BYTES));
-    query.lambda = reinterpret_cast<unsigned long long *>(query.item + room);
-    query.hessian = query.lambda + room;
-    query.slot = reinterpret_cast<uint16_t *>(query.hessian + room);
-    query.to_place = query.slot + room;
-    query.place_at = query.to_place + room;
-    query.gain_end = query.place_at + room;
-    lambda_of_query<BLOCK>(a, query, total);
+    largest.raise(a.run.d_info);
 }
 
 /* Launches of different queries may overlap. Each ends after the launch before it, so that work
  * after the last one follows all of them. */
 template <bool BLOCK>
 __global__ void __launch_bounds__(THREADS, RW_TUNE_LAMBDA_BLOCKS)
-    lambda_kernel(const __grid_constant__ struct rw_lambda_args a, const struct lambda_jobs jobs)
+    lambda_kernel(const __grid_constant__ struct rw_objective_args a, const struct lambda_jobs jobs)
 {
     let_next_launch_begin();
     lambda_job<BLOCK>(a, jobs);
@@ -568,13 +541,15 @@ extern "C" int rw_cuda_lambda_prepare(void)
 
 /* Launches the queries of blocks, then those of warps, with those of up to RW_LAMBDA_NARROW_DOCS
  * documents last. The kernels compute the final integers from scores and order. */
-static int launch_queries(const struct rw_lambda_args *args, cudaStream_t stream)
+static int launch_queries(const struct rw_objective_args *args, cudaStream_t stream)
 {
-    const uint32_t end = args->n_block + args->n_warp, narrow = end - args->n_narrow;
+    /* d_by_size has the spread queries first, because they are the largest */
+    const uint32_t blocks = args->n_spread, warps = blocks + args->n_block;
+    const uint32_t end = warps + args->n_warp, narrow = end - args->n_narrow;
     const uint32_t narrow_docs =
         args->warp_docs < RW_LAMBDA_NARROW_DOCS ? args->warp_docs : RW_LAMBDA_NARROW_DOCS;
-    const struct lambda_jobs all[] = {{0, args->n_block, args->block_docs},
-                                      {args->n_block, narrow, args->warp_docs},
+    const struct lambda_jobs all[] = {{blocks, warps, args->block_docs},
+                                      {warps, narrow, args->warp_docs},
                                       {narrow, end, narrow_docs}};
     bool is_first = true; /* the first launch waits for the ranks, and the others follow it */
     for (const struct lambda_jobs &jobs : all) {
@@ -602,21 +577,19 @@ static int launch_queries(const struct rw_lambda_args *args, cudaStream_t stream
  * (struct rw_lambda_job): up to RW_LAMBDA_SPREAD_LOWS documents, by position, and some of the upper
  * ones. It adds their pairs to the sums in device memory. lambda_end_kernel makes the final
  * integers from the sums, with a thread per document. */
-enum { SPREAD_SLOTS = RW_TUNE_LAMBDA_SPREAD_SLOTS, BEGIN_THREADS = 256 };
+enum { SPREAD_SLOTS = RW_TUNE_LAMBDA_SPREAD_SLOTS, DOC_THREADS = RW_LAMBDA_SPREAD_LOWS };
 
 static_assert(RW_LAMBDA_SPREAD_LOWS == THREADS * SPREAD_SLOTS, "as jobs are listed");
-static_assert((int)RW_LAMBDA_TILE_DOCS == (int)BEGIN_THREADS, "a thread per document");
 
-/* Clears the sums of spread queries. The block after the last tile clears d_total, and initialises
+/* Clears the sums of spread queries. The block after the last job clears d_total, and initialises
  * d_info for a run of LambdaRank, whether it has spread queries or not. */
-__global__ void lambda_begin_kernel(const __grid_constant__ struct rw_lambda_args a)
+__global__ void lambda_begin_kernel(const __grid_constant__ struct rw_objective_args a)
 {
-    if (blockIdx.x < a.n_tiles) {
-        const struct rw_lambda_tile tile = a.d_tile[blockIdx.x];
-        const uint32_t q = a.d_spread[tile.spread];
-        const uint32_t doc = a.d_offset[q] + tile.begin + threadIdx.x;
-        if (doc < a.d_offset[q + 1])
-            a.run.d_pair[doc].lambda = a.run.d_pair[doc].hessian = 0;
+    if (blockIdx.x < a.n_jobs) {
+        const struct rw_lambda_job job = a.d_job[blockIdx.x];
+        const struct rw_query_range query = rw_query_range(a.rank.d_offset, a.d_spread[job.spread]);
+        if (job.top == 0 && job.low + threadIdx.x < query.n)
+            a.run.d_pair[query.first + job.low + threadIdx.x] = {0, 0};
         return;
     }
     if (threadIdx.x == 0) {
@@ -624,9 +597,17 @@ __global__ void lambda_begin_kernel(const __grid_constant__ struct rw_lambda_arg
         info.lambda_exponent = info.hessian_exponent = RW_LAMBDA_EXPONENT;
         *a.run.d_info = info;
     }
-    for (uint32_t i = threadIdx.x; i < a.n_spread; i += BEGIN_THREADS)
+    for (uint32_t i = threadIdx.x; i < a.n_spread; i += DOC_THREADS)
         a.d_total[i].hi = a.d_total[i].lo = 0;
 }
+
+/* A thread's documents, for spread queries. */
+struct spread_own {
+    struct lambda_item item[SPREAD_SLOTS];
+    double gain[SPREAD_SLOTS];
+    uint32_t position[SPREAD_SLOTS];
+    long long lambda[SPREAD_SLOTS], hessian[SPREAD_SLOTS];
+};
 
 struct spread_top {
     struct lambda_item item;
@@ -640,13 +621,9 @@ struct spread_shared {
 };
 
 /* Adds the pairs of upper documents at positions [top, end) with those of the thread. It adds to
- * the upper documents' sums in shared memory and to the thread's own. The sum of the pairs' lambdas
- * is added to hi and lo. */
-__device__ __forceinline__ void spread_add_pairs(const struct lambda_query &query, float sigma,
-                                                 struct spread_shared &shared, uint32_t top,
-                                                 uint32_t end, const double (&gain)[SPREAD_SLOTS],
-                                                 struct lambda_own<SPREAD_SLOTS> &own,
-                                                 long long &hi, long long &lo)
+ * the upper documents' sums in shared memory and to the thread's own. */
+RW_DEVICE void spread_add_pairs(struct lambda_query &query, struct spread_shared &shared,
+                                uint32_t top, uint32_t end, struct spread_own &own)
 {
     long long sum = 0; /* at most SPREAD_SLOTS x 128 pairs; sums of n pairs stay below 2^62 */
     for (uint32_t j = 0; j < end - top; j++) {
@@ -654,15 +631,15 @@ __device__ __forceinline__ void spread_add_pairs(const struct lambda_query &quer
         long long lambda = 0, hessian = 0;
 #pragma unroll
         for (int k = 0; k < SPREAD_SLOTS; k++) {
-            if (own.position[k] <= top + j || gain[k] == upper.gain)
+            if (own.position[k] <= top + j || own.gain[k] == upper.gain)
                 continue;
             const struct rw_lambda_pair pair =
-                lambda_pair(query, sigma, upper.item, own.item[k], (float)(gain[k] - upper.gain));
+                lambda_pair(query, upper.item, own.item[k], (float)(own.gain[k] - upper.gain));
             own.lambda[k] += pair.lambda;
             own.hessian[k] += pair.hessian;
             lambda -= pair.lambda;
             hessian += pair.hessian;
-            sum += gain[k] > upper.gain ? pair.lambda : -pair.lambda;
+            sum += own.gain[k] > upper.gain ? pair.lambda : -pair.lambda;
         }
         __syncwarp();
         lambda = lambda_warp_sum(lambda);
@@ -672,59 +649,41 @@ __device__ __forceinline__ void spread_add_pairs(const struct lambda_query &quer
             lambda_shared_add(&shared.hessian[j], hessian);
         }
     }
-    hi += sum >> 32;
-    lo += sum & 0xffffffff;
+    query.hi += sum >> 32;
+    query.lo += sum & 0xffffffff;
 }
 
-__device__ __forceinline__ void spread_add(int64_t *d_sum, unsigned long long v)
+RW_DEVICE void spread_add(int64_t *d_sum, unsigned long long v)
 {
     if (v != 0)
         atomicAdd(reinterpret_cast<unsigned long long *>(d_sum), v);
 }
 
-/* Loads the thread's documents of a job. */
-__device__ __forceinline__ void spread_take(const struct rw_lambda_args &a,
-                                            const struct lambda_query &query, uint32_t low,
-                                            double (&gain)[SPREAD_SLOTS],
-                                            struct lambda_own<SPREAD_SLOTS> &own)
-{
-#pragma unroll
-    for (int k = 0; k < SPREAD_SLOTS; k++) {
-        const uint32_t t = low + THREADS * k + threadIdx.x;
-        own.lambda[k] = own.hessian[k] = 0;
-        own.position[k] = 0;
-        own.item[k].score = own.item[k].discount = 0.0;
-        gain[k] = 0.0;
-        if (t >= query.n)
-            continue;
-        const uint32_t doc = a.d_order[query.first + t];
-        own.position[k] = t;
-        own.item[k].score = a.run.d_scores[doc];
-        own.item[k].discount = a.d_discount[t];
-        gain[k] = a.d_gain[doc];
-    }
-}
-
 __global__ void __launch_bounds__(THREADS)
-    lambda_spread_kernel(const __grid_constant__ struct rw_lambda_args a)
+    lambda_spread_kernel(const __grid_constant__ struct rw_objective_args a)
 {
     __shared__ struct spread_shared shared;
     const struct rw_lambda_job job = a.d_job[blockIdx.x];
-    const uint32_t q = a.d_spread[job.spread];
-    struct lambda_query query;
-    query.first = a.d_offset[q];
-    query.n = a.d_offset[q + 1] - query.first;
-    if (a.run.d_sampled && !a.run.d_sampled[query.first])
+    struct lambda_query query = lambda_query_of(a, a.d_spread[job.spread]);
+    if (!(query.ideal > 0.0f) || (a.run.d_sampled && !a.run.d_sampled[query.first]))
         return;
-    query.n_top = a.rule.truncation && a.rule.truncation < query.n ? a.rule.truncation : query.n;
-    query.ideal = (float)a.d_ideal[q];
-    query.scale = (float)rw_pow2(RW_LAMBDA_EXPONENT - rw_lambda_shift(query.n, &a.rule));
-    query.norm = a.rule.norm && a.run.d_scores[a.d_order[query.first]] !=
-                                    a.run.d_scores[a.d_order[query.first + query.n - 1]];
-    double gain[SPREAD_SLOTS];
-    struct lambda_own<SPREAD_SLOTS> own;
-    long long hi = 0, lo = 0;
-    spread_take(a, query, job.low, gain, own);
+    query.norm = a.rule.norm && a.run.d_scores[a.rank.d_order[query.first]] !=
+                                    a.run.d_scores[a.rank.d_order[query.first + query.n - 1]];
+    struct spread_own own;
+#pragma unroll
+    for (int k = 0; k < SPREAD_SLOTS; k++) {
+        const uint32_t t = job.low + THREADS * k + threadIdx.x;
+        own.lambda[k] = own.hessian[k] = 0;
+        own.position[k] = 0;
+        own.item[k].score = own.item[k].discount = own.gain[k] = 0.0;
+        if (t >= query.n)
+            continue;
+        const uint32_t doc = a.rank.d_order[query.first + t];
+        own.position[k] = t;
+        own.item[k].score = a.run.d_scores[doc];
+        own.item[k].discount = a.d_discount[t];
+        own.gain[k] = a.d_gain[doc];
+    }
     if (threadIdx.x < 2)
         shared.total[threadIdx.x] = 0;
     const uint32_t most = query.n_top - job.top;
@@ -734,17 +693,17 @@ __global__ void __launch_bounds__(THREADS)
             last - top < RW_LAMBDA_SPREAD_TOPS ? last : top + RW_LAMBDA_SPREAD_TOPS;
         __syncthreads();
         for (uint32_t j = threadIdx.x; j < end - top; j += THREADS) {
-            const uint32_t doc = a.d_order[query.first + top + j];
+            const uint32_t doc = a.rank.d_order[query.first + top + j];
             shared.top[j].item.score = a.run.d_scores[doc];
             shared.top[j].item.discount = a.d_discount[top + j];
             shared.top[j].gain = a.d_gain[doc];
             shared.lambda[j] = shared.hessian[j] = 0;
         }
         __syncthreads();
-        spread_add_pairs(query, a.rule.sigma, shared, top, end, gain, own, hi, lo);
+        spread_add_pairs(query, shared, top, end, own);
         __syncthreads();
         for (uint32_t j = threadIdx.x; j < end - top; j += THREADS) {
-            const uint32_t doc = a.d_order[query.first + top + j];
+            const uint32_t doc = a.rank.d_order[query.first + top + j];
             spread_add(&a.run.d_pair[doc].lambda, shared.lambda[j]);
             spread_add(&a.run.d_pair[doc].hessian, shared.hessian[j]);
         }
@@ -754,12 +713,11 @@ __global__ void __launch_bounds__(THREADS)
         const uint32_t t = job.low + THREADS * k + threadIdx.x;
         if (t >= query.n)
             continue;
-        const uint32_t doc = a.d_order[query.first + t];
+        const uint32_t doc = a.rank.d_order[query.first + t];
         spread_add(&a.run.d_pair[doc].lambda, (unsigned long long)own.lambda[k]);
         spread_add(&a.run.d_pair[doc].hessian, (unsigned long long)own.hessian[k]);
     }
-    hi = lambda_warp_sum(hi);
-    lo = lambda_warp_sum(lo);
+    const long long hi = lambda_warp_sum(query.hi), lo = lambda_warp_sum(query.lo);
     if (threadIdx.x % 32 == 0) {
         lambda_shared_add(&shared.total[0], hi);
         lambda_shared_add(&shared.total[1], lo);
@@ -771,38 +729,27 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-__global__ void lambda_end_kernel(const __grid_constant__ struct rw_lambda_args a)
+__global__ void lambda_end_kernel(const __grid_constant__ struct rw_objective_args a)
 {
-    const struct rw_lambda_tile tile = a.d_tile[blockIdx.x];
-    const uint32_t q = a.d_spread[tile.spread];
-    const uint32_t first = a.d_offset[q], n = a.d_offset[q + 1] - first;
-    if (a.run.d_sampled && !a.run.d_sampled[first])
+    const struct rw_lambda_job job = a.d_job[blockIdx.x];
+    const struct rw_query_range query = rw_query_range(a.rank.d_offset, a.d_spread[job.spread]);
+    if (job.top > 0 || (a.run.d_sampled && !a.run.d_sampled[query.first]))
         return;
-    const struct rw_lambda_total total = a.d_total[tile.spread];
+    const struct rw_lambda_total total = a.d_total[job.spread];
     const double factor = rw_lambda_factor(&a.rule, (int64_t)total.hi, (int64_t)total.lo,
-                                           rw_lambda_shift(n, &a.rule));
-    const uint32_t doc = first + tile.begin + threadIdx.x;
-    uint64_t lambda_size = 0, hessian_size = 0;
-    if (tile.begin + threadIdx.x < n) {
-        const double *by = a.d_doc_weight ? a.d_doc_weight + doc : NULL;
-        const int64_t lambda = rw_lambda_final(a.run.d_pair[doc].lambda, factor, by);
-        const int64_t hessian = rw_lambda_final(a.run.d_pair[doc].hessian, factor, by);
-        a.run.d_pair[doc].lambda = lambda;
-        a.run.d_pair[doc].hessian = hessian;
-        lambda_size = lambda_magnitude(lambda);
-        hessian_size = lambda_magnitude(hessian);
-    }
-    __syncwarp();
-    lambda_raise(&a.run.d_info->largest_lambda, lambda_size);
-    lambda_raise(&a.run.d_info->largest_hessian, hessian_size);
+                                           rw_lambda_shift(query.n, &a.rule));
+    const uint32_t doc = query.first + job.low + threadIdx.x;
+    struct lambda_largest largest;
+    if (job.low + threadIdx.x < query.n)
+        lambda_write(a, doc, a.run.d_pair[doc], factor, largest);
+    largest.raise(a.run.d_info);
 }
 
-extern "C" int rw_cuda_lambda_pairs(const struct rw_lambda_args *args,
-                                    const struct rw_cuda_rank *rank, void *stream)
+extern "C" int rw_cuda_lambda_pairs(const struct rw_objective_args *args, void *stream)
 {
-    TRY_CUDA(launch_grid(lambda_begin_kernel, args->n_tiles + 1, BEGIN_THREADS, stream, *args));
-    TRY_CUDA(rw_cuda_rank_run(rank, args->run.d_scores, args->run.d_sampled, stream));
+    TRY_CUDA(launch_grid(lambda_begin_kernel, args->n_jobs + 1, DOC_THREADS, stream, *args));
+    TRY_CUDA(rw_cuda_rank_run(&args->rank, args->run.d_scores, args->run.d_sampled, stream));
     TRY_CUDA(launch_queries(args, (cudaStream_t)stream));
     TRY_CUDA(launch_grid(lambda_spread_kernel, args->n_jobs, THREADS, stream, *args));
-    return launch_grid(lambda_end_kernel, args->n_tiles, BEGIN_THREADS, stream, *args);
+    return launch_grid(lambda_end_kernel, args->n_jobs, DOC_THREADS, stream, *args);
 }

@@ -4,16 +4,14 @@
  * documents. cu_gradient.cu turns them into integers. Queries outside the sample are computed, too,
  * because all gradients are checked, as on the host.
  *
- * Array shapes are documented at struct rw_queries_args in lambda_cuda.h.
+ * Shapes: struct rw_objective_args in lambda_cuda.h.
  *
- * Decomposition: logistic has a thread per document. The others have two terms per document, which
- * are summed over the query: a power and a target amount, or a weighted residual and a weight. A
- * warp computes a query, or a block computes a query of over RW_RANK_BLOCK_DOCS documents. Its
- * threads compute the terms in parallel and write them to the arrays of the result. One warp then
- * adds them in order: every lane adds the terms of all lanes, so that each has both sums. Last, the
- * threads compute the gradients from the terms and the sums. */
-#include "gpu/device/kernel.cuh"
-#include "gpu/objective/lambda_cuda.h"
+ * Decomposition: logistic has a thread per document. The others sum two terms per document over the
+ * query: a power and a target amount, or a weighted residual and a weight. A warp computes a query,
+ * or a block if it has over RW_RANK_BLOCK_DOCS documents. Its threads write the terms to the arrays
+ * of the result. One warp adds them in order: every lane adds the terms of all lanes, so that each
+ * has both sums. Last, the threads compute the gradients from the terms and the sums. */
+#include "gpu/objective/lambda_block.cuh"
 #include "objective/objective.h"
 
 enum {
@@ -23,7 +21,7 @@ enum {
 };
 
 __global__ void __launch_bounds__(DOC_THREADS)
-    queries_logistic_kernel(const __grid_constant__ struct rw_queries_args a)
+    queries_logistic_kernel(const __grid_constant__ struct rw_objective_args a)
 {
     const uint64_t doc = grid_first<DOC_THREADS>();
     if (doc >= a.n_docs)
@@ -42,26 +40,10 @@ struct query_sums {
     int can_rank;
 };
 
-/* Returns the best score of a warp's documents first + thread, first + thread + THREADS, ... */
-template <int THREADS>
-__device__ __forceinline__ double best_of_warp(const double *scores, uint32_t n, uint32_t thread)
-{
-    double best = scores[0];
-    for (uint32_t i = thread; i < n; i += THREADS)
-        best = scores[i] > best ? scores[i] : best;
-    __syncwarp();
-    for (int lanes = 16; lanes > 0; lanes /= 2) {
-        const double other = __shfl_xor_sync(~0u, best, lanes);
-        best = other > best ? other : best;
-    }
-    return best;
-}
-
 /* Writes the two terms of the query's document i. origin: the best score, or the residual of the
  * first document. */
 template <enum rw_objective_device LOSS>
-__device__ __forceinline__ void write_terms(const struct rw_queries_args &a, uint32_t doc,
-                                            double origin)
+RW_DEVICE void write_terms(const struct rw_objective_args &a, uint32_t doc, double origin)
 {
     if (LOSS == RW_OBJECTIVE_QUERYRMSE) {
         const double weight = a.d_doc_weight ? a.d_doc_weight[doc] : 1.0;
@@ -79,8 +61,7 @@ __device__ __forceinline__ void write_terms(const struct rw_queries_args &a, uin
 /* Adds the terms of the query's documents in order. Every lane of a warp calls it and gets the
  * result. */
 template <enum rw_objective_device LOSS>
-__device__ __forceinline__ struct query_sums add_terms(const struct rw_queries_args &a,
-                                                       uint32_t first, uint32_t n)
+RW_DEVICE struct query_sums add_terms(const struct rw_objective_args &a, uint32_t first, uint32_t n)
 {
     struct query_sums sums = {0.0, 0.0, 0};
     for (uint32_t base = 0; base < n; base += 32) {
@@ -102,8 +83,8 @@ __device__ __forceinline__ struct query_sums add_terms(const struct rw_queries_a
 
 /* Replaces the terms of a document by its gradient. */
 template <enum rw_objective_device LOSS>
-__device__ __forceinline__ void write_gradient(const struct rw_queries_args &a, uint32_t doc,
-                                               double origin, const struct query_sums &sums)
+RW_DEVICE void write_gradient(const struct rw_objective_args &a, uint32_t doc, double origin,
+                              const struct query_sums &sums)
 {
     struct rw_gradient of_one;
     if (LOSS == RW_OBJECTIVE_QUERYRMSE) {
@@ -121,29 +102,22 @@ __device__ __forceinline__ void write_gradient(const struct rw_queries_args &a, 
 /* Computes a query per warp or, for large ones, per block. */
 template <enum rw_objective_device LOSS, bool BLOCK>
 __global__ void __launch_bounds__(BLOCK ? QUERY_THREADS : WARP_THREADS)
-    queries_kernel(const __grid_constant__ struct rw_queries_args a)
+    queries_kernel(const __grid_constant__ struct rw_objective_args a)
 {
     constexpr int SIZE = BLOCK ? QUERY_THREADS : 32;
-    __shared__ double best[QUERY_THREADS / 32];
     __shared__ struct query_sums all;
-    const uint64_t job = BLOCK ? blockIdx.x : a.n_large + grid_first<WARP_THREADS>() / 32;
-    if (job >= a.n_queries)
+    const uint64_t job = BLOCK ? blockIdx.x : a.rank.large.n + grid_first<WARP_THREADS>() / 32;
+    if (job >= a.rank.n_queries)
         return; /* the whole warp or block returns, here and below */
-    const uint32_t q = a.d_query[job], first = a.d_offset[q], n = a.d_offset[q + 1] - first;
+    const struct rw_query_range query = rw_query_range(a.rank.d_offset, a.rank.d_by_size[job]);
+    const uint32_t first = query.first, n = query.n;
     const uint32_t thread = threadIdx.x % SIZE;
     if (n == 0)
         return;
     const double *scores = a.run.d_scores + first;
-    double origin = LOSS == RW_OBJECTIVE_QUERYRMSE
-                        ? rw_residual_from(0.0, a.d_label[first], scores[0])
-                        : best_of_warp<SIZE>(scores, n, thread);
-    if (BLOCK && LOSS != RW_OBJECTIVE_QUERYRMSE) {
-        if (thread % 32 == 0)
-            best[thread / 32] = origin;
-        __syncthreads();
-        for (int warp = 0; warp < SIZE / 32; warp++)
-            origin = best[warp] > origin ? best[warp] : origin;
-    }
+    const double origin = LOSS == RW_OBJECTIVE_QUERYRMSE
+                              ? rw_residual_from(0.0, a.d_label[first], scores[0])
+                              : lambda_best<SIZE>(scores, n);
     for (uint32_t i = thread; i < n; i += SIZE)
         write_terms<LOSS>(a, first + i, origin);
     if (BLOCK)
@@ -164,17 +138,19 @@ __global__ void __launch_bounds__(BLOCK ? QUERY_THREADS : WARP_THREADS)
 }
 
 template <enum rw_objective_device LOSS>
-static int launch_queries(const struct rw_queries_args *args, void *stream)
+static int launch_queries(const struct rw_objective_args *args, void *stream)
 {
-    TRY_CUDA(launch_grid(queries_kernel<LOSS, true>, args->n_large, QUERY_THREADS, stream, *args));
-    return launch_grid(queries_kernel<LOSS, false>,
-                       blocks_for((uint64_t)(args->n_queries - args->n_large) * 32, WARP_THREADS),
-                       WARP_THREADS, stream, *args);
+    TRY_CUDA(
+        launch_grid(queries_kernel<LOSS, true>, args->rank.large.n, QUERY_THREADS, stream, *args));
+    return launch_grid(
+        queries_kernel<LOSS, false>,
+        blocks_for((uint64_t)(args->rank.n_queries - args->rank.large.n) * 32, WARP_THREADS),
+        WARP_THREADS, stream, *args);
 }
 
-extern "C" int rw_cuda_queries(const struct rw_queries_args *args, void *stream)
+extern "C" int rw_cuda_queries(const struct rw_objective_args *args, void *stream)
 {
-    switch (args->loss) {
+    switch (args->kind) {
     case RW_OBJECTIVE_QUERYRMSE:
         return launch_queries<RW_OBJECTIVE_QUERYRMSE>(args, stream);
     case RW_OBJECTIVE_LISTNET:

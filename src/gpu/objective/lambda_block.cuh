@@ -1,4 +1,5 @@
-/* Functions for the kernels of gradients: sums over a warp, atomics, and one pair of LambdaRank. */
+/* Functions for the kernels of gradients: sums over a warp, atomics, largest magnitudes, the best
+ * score, scans and random words. */
 #pragma once
 
 #include <stdint.h>
@@ -9,7 +10,7 @@
 
 /* Returns the sum over a whole warp, modulo 2^64, in all lanes. It adds parts of 27 bits, since the
  * sum of 32 of these fits into the 32 bits that the hardware adds. */
-__device__ __forceinline__ long long lambda_warp_sum(long long v)
+RW_DEVICE long long lambda_warp_sum(long long v)
 {
     const unsigned long long bits = (unsigned long long)v;
     const uint32_t part = (1u << 27) - 1;
@@ -23,7 +24,7 @@ __device__ __forceinline__ long long lambda_warp_sum(long long v)
 /* Adds to 64 bits of shared memory by two atomics of 32 bits, because atomics of 64 bits are loops
  * there. Each addition that wraps the low word carries into the high one, so their order does not
  * matter. */
-__device__ __forceinline__ void lambda_shared_add(unsigned long long *sum, long long v)
+RW_DEVICE void lambda_shared_add(unsigned long long *sum, long long v)
 {
     uint32_t *word = reinterpret_cast<uint32_t *>(sum);
     const uint32_t low = (uint32_t)v;
@@ -35,7 +36,7 @@ __device__ __forceinline__ void lambda_shared_add(unsigned long long *sum, long 
 
 /* Raises *largest to the largest value v of a whole warp. Most warps find *largest large enough,
  * and need no atomic. Every lane calls this function. */
-__device__ __forceinline__ void lambda_raise(uint64_t *largest, uint64_t v)
+RW_DEVICE void lambda_raise(uint64_t *largest, uint64_t v)
 {
     const uint32_t high = (uint32_t)(v >> 32), most = rw_warp_max(high);
     v = (uint64_t)most << 32 | rw_warp_max(high == most ? (uint32_t)v : 0);
@@ -43,53 +44,77 @@ __device__ __forceinline__ void lambda_raise(uint64_t *largest, uint64_t v)
         atomicMax(reinterpret_cast<unsigned long long *>(largest), (unsigned long long)v);
 }
 
-__device__ __forceinline__ uint64_t lambda_magnitude(int64_t v)
+/* A thread's largest magnitudes of final integers. */
+struct lambda_largest {
+    uint64_t lambda = 0, hessian = 0;
+    RW_DEVICE void add(const struct rw_lambda_pair &pair)
+    {
+        lambda = max(lambda, (uint64_t)(pair.lambda < 0 ? -pair.lambda : pair.lambda));
+        hessian = max(hessian, (uint64_t)(pair.hessian < 0 ? -pair.hessian : pair.hessian));
+    }
+    /* Raises the run's largest magnitudes. Every lane of a warp calls it. */
+    RW_DEVICE void raise(struct rw_cuda_lambda_info *d_info) const
+    {
+        __syncwarp();
+        lambda_raise(&d_info->largest_lambda, lambda);
+        lambda_raise(&d_info->largest_hessian, hessian);
+    }
+};
+
+/* Writes a document's final integers, from its sums. */
+RW_DEVICE void lambda_write(const struct rw_objective_args &a, uint32_t doc,
+                            const struct rw_lambda_pair &sum, double factor,
+                            struct lambda_largest &largest)
 {
-    return (uint64_t)(v < 0 ? -v : v);
+    const double *by = a.d_doc_weight ? a.d_doc_weight + doc : NULL;
+    const struct rw_lambda_pair pair = {rw_lambda_final(sum.lambda, factor, by),
+                                        rw_lambda_final(sum.hessian, factor, by)};
+    a.run.d_pair[doc] = pair;
+    largest.add(pair);
 }
 
-/* ---- Queries and pairs ---- */
-
-struct alignas(16) lambda_item { /* loaded at once */
-    double score, discount;
-};
-
-/* A query and its documents, in shared memory. cu_lambda.cu explains slots and places, and
- * lambda_cuda.h positions. */
-struct lambda_query {
-    uint32_t first, n, n_top;             /* first document, documents, upper documents */
-    float ideal, scale;                   /* ideal DCG; 2^(RW_LAMBDA_EXPONENT - shift) */
-    int shift, norm;                      /* rw_lambda_shift; 1: divide by score differences */
-    struct lambda_item *item;             /* [n] by place, as are the sums and slots */
-    unsigned long long *lambda, *hessian; /* [n] sums */
-    uint16_t *slot;                       /* [n] */
-    uint16_t *to_place; /* [n] places by document; before that, positions by slot */
-    uint16_t *place_at; /* [n] by position */
-    uint16_t *gain_end; /* [at most n] the end of each gain's slots */
-};
-
-/* A thread's documents, for spread queries. */
-template <int SLOTS> struct lambda_own {
-    struct lambda_item item[SLOTS];
-    float gain_diff[SLOTS]; /* own gain minus that of the upper document */
-    uint32_t position[SLOTS];
-    long long lambda[SLOTS], hessian[SLOTS];
-};
-
-/* Computes one pair of an upper document and a document of the thread, at any positions. gain_diff:
- * own gain minus the upper document's. lambda: that of the own document, with its sign. Negating an
- * operand of a difference, a product or a rounding negates the result, so the result equals the
- * host's. */
-__device__ __forceinline__ struct rw_lambda_pair
-lambda_pair(const struct lambda_query &query, float sigma, const struct lambda_item &upper,
-            const struct lambda_item &own, float gain_diff)
+/* Returns the best of n scores to all threads of a warp (THREADS is 32) or block. */
+template <int THREADS> RW_DEVICE double lambda_best(const double *scores, uint32_t n)
 {
-    const float sign = copysignf(1.0f, gain_diff);
-    const struct rw_lambda_real real = rw_lambda_real_of_pair(
-        fabsf(gain_diff), fabsf((float)(upper.discount - own.discount)),
-        sign * (float)(own.score - upper.score), sigma, sigma, query.ideal, query.norm, 1);
-    struct rw_lambda_pair pair;
-    pair.lambda = rw_round_float(real.lambda * (sign * query.scale));
-    pair.hessian = rw_round_float(real.hessian * query.scale);
-    return pair;
+    __shared__ double of_warp[THREADS / 32];
+    double best = scores[0];
+    for (uint32_t i = threadIdx.x % THREADS; i < n; i += THREADS)
+        best = scores[i] > best ? scores[i] : best;
+    __syncwarp();
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+        const double other = __shfl_xor_sync(~0u, best, lanes);
+        best = other > best ? other : best;
+    }
+    if (THREADS == 32)
+        return best;
+    if (threadIdx.x % 32 == 0)
+        of_warp[threadIdx.x / 32] = best;
+    __syncthreads();
+    for (int warp = 0; warp < THREADS / 32; warp++)
+        best = of_warp[warp] > best ? of_warp[warp] : best;
+    return best;
+}
+
+/* Returns the sum or the product of the numbers of the lanes before the caller's, which are added
+ * or multiplied to `next` one after another, as on the host. Then `next` has those of all lanes.
+ * Every lane of a warp calls it. */
+RW_DEVICE double lambda_scan(bool by_product, double number, double &next)
+{
+    double mine = next;
+    for (int k = 0; k < 32; k++) {
+        const double of_k = __shfl_sync(~0u, number, k);
+        if (threadIdx.x % 32 == k)
+            mine = next;
+        next = by_product ? next * of_k : next + of_k;
+    }
+    return mine;
+}
+
+/* Returns random word k of a document. Words 4i to 4i + 3 share one draw. */
+RW_DEVICE uint32_t lambda_draw(const struct rw_objective_args &a, uint32_t doc, uint32_t k,
+                               uint32_t stream)
+{
+    const uint64_t item = (uint64_t)(k / 4) << 32 | (a.first_doc + doc);
+    const uint4 four = rw_cuda_random4(a.seed, item, a.tree, stream);
+    return k % 4 == 0 ? four.x : k % 4 == 1 ? four.y : k % 4 == 2 ? four.z : four.w;
 }

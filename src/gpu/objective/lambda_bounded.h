@@ -4,11 +4,10 @@
  * A query is bounded under these conditions. sigma is in [2^-20, 1.25] (rw_bounded_rule). Gains are
  * in [0, 2^31], and unequal ones differ by at least 2^-40 (order_query in lambda_cuda.c). There are
  * at most 2,048 documents (blocks and warps have fewer). Scores are within 2^20 and within
- * 40 / sigma of one another (rw_bounded_scores). Under these conditions no operation
- * overflows or comes near the denormal numbers. exp needs no clamp, and a unit is 2^-40. A pair's
- * lambda and hessian are under 64 (delta and rho: see objective/pair_tmpl.h; s: score_diff),
- * because delta <= 1 / 0.01 (the ideal DCG is at least the largest gain) and rho / (0.01 + |s|) <=
- * 50 for such a sigma.
+ * 40 / sigma of one another (rw_bounded_scores). Then no operation overflows or comes near the
+ * denormal numbers, exp needs no clamp, and a unit is 2^-40. A pair's lambda and hessian are under
+ * 64 (delta, rho, s: objective/pair_tmpl.h), because delta <= 1 / 0.01 (the ideal DCG is at least
+ * the largest gain) and rho / (0.01 + |s|) <= 50 for such a sigma.
  *
  * Why the integers are identical:
  *
@@ -17,11 +16,8 @@
  * the result. All 68 million pairs of 24-bit numbers whose quotient is that near to the middle
  * between two floats were tried. The test of lambda_bounded tries the worst of them.
  *
- * Units: the unit 2^-40 multiplies the ideal's reciprocal in place of the results. These are powers
- * of two.
- *
- * Exponentials: n x 355/512 is exact for |n| <= 58, and so is p 2^n. Fused or not, the results are
- * the same.
+ * Units and exponentials: the unit 2^-40 multiplies the ideal's reciprocal in place of the results.
+ * n x 355/512 is exact for |n| <= 58, and so is p 2^n.
  *
  * Rounding: an integer is rounded in two parts by additions of powers of two. Differences are exact
  * except the last, which rounds a float from 2^23 to 2^24.
@@ -39,6 +35,7 @@
 struct rw_bounded_query {
     float unit, unit_reciprocal; /* the ideal DCG in units, and its reciprocal */
     float near, slope;           /* the divisor of delta is near + slope |score_diff| */
+    float sigma;
 };
 
 /* An integer in two parts: (high - RW_BOUNDED_HIGH_BIAS) x 2^23 + (low - RW_BOUNDED_LOW_BIAS). In a
@@ -135,13 +132,14 @@ RW_HD int rw_bounded_scores(double range, float sigma)
     return range <= 0x1p20 && range * (double)sigma <= 40.0;
 }
 
-RW_HD struct rw_bounded_query rw_bounded_query_of(float ideal, int norm)
+RW_HD struct rw_bounded_query rw_bounded_query_of(float ideal, int norm, float sigma)
 {
     struct rw_bounded_query query;
     query.unit = ideal * 0x1p-40f; /* 2^-RW_LAMBDA_EXPONENT */
     query.unit_reciprocal = 1.0f / query.unit;
     query.near = norm ? 0.01f : 1.0f;
     query.slope = norm ? 1.0f : 0.0f;
+    query.sigma = sigma;
     return query;
 }
 
@@ -171,10 +169,10 @@ RW_HD float rw_bounded_normed(const struct rw_bounded_query *query, float a, flo
  * higher's. */
 RW_HD struct rw_bounded_pair rw_bounded_pair_of(const struct rw_bounded_query *query,
                                                 float gain_diff, float discount_diff,
-                                                float score_diff, float toward, float sigma)
+                                                float score_diff, float toward)
 {
     const struct rw_bounded_real real = rw_bounded_real_of_pair(
-        gain_diff, fabsf(discount_diff), score_diff, toward, sigma, query, 1, 0);
+        gain_diff, fabsf(discount_diff), score_diff, toward, query->sigma, query, 1, 0);
     struct rw_bounded_pair pair;
     pair.lambda = rw_bounded_round(real.lambda);
     pair.hessian = rw_bounded_round(real.hessian);

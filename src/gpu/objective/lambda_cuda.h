@@ -1,11 +1,9 @@
 /* Gradients of the training set on the device: those of all kinds of enum rw_objective_device, and
- * user gradients. The integers before quantisation are identical to those of rw_host_begin_tree. A
- * run computes the gradients of one tree.
+ * user gradients. The integers before quantisation are identical to those of rw_host_begin_tree.
  *
- * The object holds the data that does not change during a training: offsets, gains, ideal DCGs,
- * weights, discounts, and the lists of work. The host makes all of it at load, with the functions
- * of the host's engines. A run allocates nothing. With one worker it does not wait either, and may
- * be captured into a CUDA graph and run again. With many workers, the function that
+ * The object holds the data that does not change during a training, which the host makes at load. A
+ * run computes the gradients of one tree. It allocates nothing. With one worker it does not wait
+ * either, and may be captured into a CUDA graph and run again. With many workers, the function that
  * rw_cuda_lambda_share has set may make it wait. */
 #pragma once
 
@@ -20,11 +18,10 @@ extern "C" {
 
 struct rw_cuda_lambda;
 
-/* Facts about the integers of a run, in device memory: their largest magnitudes and units. */
+/* Facts about the integers of a run, in device memory: their largest magnitudes over the sampled
+ * documents, and their units, 2^-exponent. */
 struct rw_cuda_lambda_info {
-    /* Largest magnitudes over the sampled documents, for rw_quantise_shift. */
     uint64_t largest_lambda, largest_hessian;
-    /* Units are 2^-exponent, as in struct rw_root. */
     int32_t lambda_exponent, hessian_exponent;
     /* For gradients that are real numbers (all but LambdaRank's and YetiRank's): the bits of their
      * largest magnitudes as doubles. All bits of gradient_bits are 1 if a gradient or hessian is
@@ -54,21 +51,17 @@ void rw_cuda_lambda_free(struct rw_cuda_lambda *lambda); /* accepts NULL */
 uint64_t rw_cuda_lambda_bytes(const struct rw_cuda_lambda *lambda);
 RW_SCOPED_BY(rw_cuda_lambda_free)
 
-/* Sets the user gradients of the next runs, for training without an objective. Must be called
- * before the first run. gradients, hessians: [n_docs] on the host. is_fixed 0: they are doubles
- * without document weights. 1: they are int64_t in fixed point, below 2^62 in magnitude, and
- * include the weights. Waits for the copy. */
+/* Sets the user gradients of the next runs, for training without an objective. gradients, hessians:
+ * [n_docs] on the host. is_fixed 0: they are doubles without document weights. 1: they are int64_t
+ * in fixed point, below 2^62 in magnitude, and include the weights. Waits for the copy. */
 int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *gradients,
                                  const void *hessians, int is_fixed);
 
 /* Must be called before each run of an objective that draws random numbers. tree: the number of the
- * tree for which the run draws random numbers. first_doc: the number of documents that the workers
- * before this one have. */
+ * tree. first_doc: the number of documents that the workers before this one have. */
 void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint32_t first_doc);
 
-/* Enqueues one tree's gradients on `stream`, a cudaStream_t. An object has one run at a time,
- * because it has only one scratch memory. Returns RW_OK, or a negative status if a launch or, with
- * many workers, `largest` (rw_cuda_lambda_share) fails. */
+/* Enqueues one tree's gradients on `stream`, a cudaStream_t. An object has one run at a time. */
 int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
                         void *stream);
 /* Finds d_info again, and the integers of real numbers, over the documents with d_sampled not 0.
@@ -83,9 +76,7 @@ typedef int (*rw_cuda_largest_fn)(void *user, uint64_t *d_numbers, uint32_t n);
 /* With many workers: sets the function that runs call. NULL, the initial value: one worker. */
 void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn largest, void *user);
 
-/* ---- Arguments of the kernels of cu_lambda.cu and cu_gradient.cu ----
- *
- * All pointers are to device memory. Launchers return a cudaError_t.
+/* ---- Arguments of the kernels ----
  *
  * A position is a document's index in its query by falling score. The upper documents of a query
  * are those at positions under the truncation. A pair has an upper document and one at a later
@@ -100,146 +91,62 @@ enum {
     RW_LAMBDA_BLOCK_DOCS = 1536,
     /* The following are for spread queries. */
     RW_LAMBDA_SPREAD_TOPS = 128, /* upper documents that a block holds at once */
-    RW_LAMBDA_TILE_DOCS = 256,   /* documents of a tile (struct rw_lambda_tile) */
     /* Documents of a job that are paired with its upper ones. */
     RW_LAMBDA_SPREAD_LOWS = 32 * RW_TUNE_LAMBDA_WARPS * RW_TUNE_LAMBDA_SPREAD_SLOTS,
 };
 
 /* A part of a spread query's pairs, for one block: up to RW_LAMBDA_SPREAD_LOWS documents from
  * position `low` on, with up to spread_tops upper documents from position `top` on. spread: index
- * in d_spread. */
+ * in d_spread. Jobs with top 0 also clear and finish the sums of as many documents in input
+ * order. */
 struct rw_lambda_job {
     uint32_t spread, low, top;
-};
-/* A part of a spread query, for one block that clears or finishes its sums: the documents [begin,
- * begin + RW_LAMBDA_TILE_DOCS), in input order. spread: index in d_spread. */
-struct rw_lambda_tile {
-    uint32_t spread, begin;
 };
 /* The sum of the lambdas of a spread query's pairs, for rw_lambda_factor. */
 struct rw_lambda_total {
     unsigned long long hi, lo;
 };
 
-struct rw_lambda_args {
-    struct rw_lambda_rule rule;
-    const uint32_t *d_offset; /* [n_queries + 1] */
-    const double *d_ideal;    /* [n_queries] */
-    /* [n_docs] each query's gains: in falling order for queries of warps and blocks, in input order
-     * for spread queries */
-    const double *d_gain;
-    /* [n_docs] the position of a document's gain in that order, from 0; 0 for spread queries */
-    const uint16_t *d_slot;
-    const double *d_discount;   /* [documents of the largest query] by position */
+/* All pointers are to device memory. Arrays that the objective does not use are NULL. */
+struct rw_objective_args {
+    enum rw_objective_device kind; /* RW_OBJECTIVE_HOST: user gradients */
+    int is_fixed; /* 1: user gradients are int64_t and include the document weights */
+    int n_multiprocessors;
+    uint32_t n_docs;
+    struct rw_cuda_rank rank;   /* of objectives that use queries */
+    const float *d_label;       /* [n_docs] */
     const double *d_doc_weight; /* [n_docs] NULL: all are 1 */
-    const uint32_t *d_query;    /* [n_block + n_warp] queries by falling size */
+    /* [n_docs] listnet and xendcg: in input order. LambdaRank: each query's gains, in falling order
+     * for queries of warps and blocks, in input order for spread queries. */
+    const double *d_gain;
+    const double *d_grade; /* [n_docs] rw_delta_grades */
+    const double *d_ideal; /* [n_queries] ideal DCGs; YetiRank: rw_neighbours_over */
+    /* [documents of the largest query] discounts by position; YetiRank: `positions` of struct
+     * rw_objective */
+    const double *d_discount;
+    double *d_gradient, *d_hessian; /* [n_docs] real gradients, of the user or of a kernel */
+    struct rw_lambda_rule rule;
+    uint64_t seed;
+    double relevant; /* the label from which a document is relevant */
+    double max_gain; /* err: the largest gain of all workers' training sets */
+
+    /* LambdaRank (cu_lambda.cu) */
+    /* [n_docs] the position of a document's gain in d_gain, from 0; 0 for spread queries */
+    const uint16_t *d_slot;
     /* Numbers of queries. n_block: for blocks. n_warp: for warps. n_narrow: the last of the n_warp,
      * with up to RW_LAMBDA_NARROW_DOCS documents. */
     uint32_t n_block, n_warp, n_narrow;
     int bounded; /* 1: the rule and all gains are bounded (lambda_bounded.h) */
     /* Documents for which a block or a warp has room in shared memory: multiples of 32. */
     uint32_t block_docs, warp_docs;
-    uint32_t n_spread, n_jobs, n_tiles, spread_tops; /* spread_tops: upper documents per job */
-    const uint32_t *d_spread;                        /* [n_spread] the spread queries */
-    const struct rw_lambda_job *d_job;               /* [n_jobs] */
-    const struct rw_lambda_tile *d_tile;             /* [n_tiles] */
-    struct rw_lambda_total *d_total;                 /* [n_spread] */
-    /* [n_docs] of the current run: each query's documents by position */
-    const uint32_t *d_order;
-    struct rw_cuda_lambda_run run;
-};
+    uint32_t n_spread, n_jobs, spread_tops; /* spread_tops: upper documents per job */
+    const uint32_t *d_spread;               /* [n_spread] the spread queries */
+    const struct rw_lambda_job *d_job;      /* [n_jobs] */
+    struct rw_lambda_total *d_total;        /* [n_spread] */
 
-struct rw_gradient_args {
-    uint32_t n_docs;
-    const float *d_label;           /* for residuals; else NULL */
-    double *d_gradient, *d_hessian; /* user gradients, or those of other kernels; else NULL */
-    int is_fixed;               /* 1: user gradients are int64_t and include the document weights */
-    const double *d_doc_weight; /* NULL: all are 1 */
-    struct rw_cuda_lambda_run run;
-};
-
-/* Loads the kernels of cu_lambda.cu and allows them the shared memory that they need. Call it once,
- * before any run of them. */
-int rw_cuda_lambda_prepare(void);
-/* Enqueues a run of LambdaRank: the order by score, pairs, final integers and d_info. */
-int rw_cuda_lambda_pairs(const struct rw_lambda_args *args, const struct rw_cuda_rank *rank,
-                         void *stream);
-/* Enqueue a run of residuals or user gradients, in two steps. rw_cuda_gradients_find finds the
- * largest magnitudes. If is_fixed, it does the whole run. Otherwise rw_cuda_gradients_round must
- * follow: it converts real numbers to fixed point, in units that depend on the largest
- * magnitudes. */
-int rw_cuda_gradients_find(const struct rw_gradient_args *args, int n_multiprocessors,
-                           void *stream);
-int rw_cuda_gradients_round(const struct rw_gradient_args *args, int n_multiprocessors,
-                            void *stream);
-/* Finds the largest magnitudes of sampled documents' final integers again. Reads only n_docs,
- * d_sampled, d_pair and d_info of the arguments. */
-int rw_cuda_gradients_largest(const struct rw_gradient_args *args, int n_multiprocessors,
-                              void *stream);
-
-/* The arguments of the kernels of cu_neighbours.cu, for YetiRank. A run has several rankings of
- * each query, by scores with noise. For each ranking, the kernels compute keys (scores with noise),
- * the order of each query's documents by keys (metric_cuda.h), and pairs of neighbours in that
- * order. */
-struct rw_neighbours_args {
-    struct rw_neighbours_rule rule;
-    uint64_t seed;
-    uint32_t n_docs, n_queries;
-    uint32_t n_large;         /* queries with more than RW_RANK_BLOCK_DOCS documents */
-    const uint32_t *d_offset; /* [n_queries + 1] */
-    const uint32_t *d_query;  /* [n_queries] the large queries, then the others by falling size */
-    const uint32_t *d_order;  /* [n_docs] current ranking: each query's documents, best first */
-    const double *d_grade;    /* [n_docs] rw_delta_grades */
-    const double *d_over;     /* [n_queries] rw_neighbours_over */
-    /* [documents of the largest query] by position (`positions` of struct rw_objective) */
-    const double *d_weight;
-    const double *d_doc_weight; /* [n_docs] NULL: all are 1 */
-    double *d_power;            /* [n_docs] scratch: exp of a document's score less the best */
-    double *d_key;              /* [n_docs] scratch: keys of the current ranking */
-    /* Set for each run. */
-    uint32_t first_doc, tree;
-    struct rw_cuda_lambda_run run; /* d_pair has sums, and in the end the final integers */
-};
-
-/* Enqueues a run: pairs of all rankings, final integers and d_info. */
-int rw_cuda_neighbours(const struct rw_neighbours_args *args, const struct rw_cuda_rank *rank,
-                       int n_multiprocessors, void *stream);
-
-/* The arguments of the kernels of cu_queries.cu. */
-struct rw_queries_args {
-    enum rw_objective_device loss;
-    uint32_t n_docs, n_queries;
-    uint64_t seed;              /* xendcg */
-    double relevant;            /* logistic: the label from which a document is relevant */
-    const uint32_t *d_offset;   /* [n_queries + 1]; not for logistic */
-    const uint32_t *d_query;    /* [n_queries] the large queries, then the others by falling size */
-    uint32_t n_large;           /* queries of over RW_RANK_BLOCK_DOCS documents, for blocks */
-    const double *d_gain;       /* [n_docs] listnet and xendcg */
-    const float *d_label;       /* [n_docs] the others */
-    const double *d_doc_weight; /* [n_docs] NULL: all are 1 */
-    double *d_gradient, *d_hessian; /* [n_docs] written */
-    /* Set for each run. */
-    uint32_t first_doc, tree;
-    struct rw_cuda_lambda_run run;
-};
-
-/* Enqueues the gradients of a run, for rw_cuda_gradients_find. */
-int rw_cuda_queries(const struct rw_queries_args *args, void *stream);
-
-/* The arguments of the kernel of cu_deltas.cu. */
-struct rw_deltas_args {
-    struct rw_lambda_rule rule;
-    enum rw_delta_kind kind;
+    /* LambdaRank with other deltas or drawn pairs (cu_deltas.cu) */
+    enum rw_delta_kind delta;
     uint32_t cutoff, draws; /* draws: pairs per document; 0: pairs of the top documents */
-    uint64_t seed;
-    double max_gain; /* err: the largest gain of all workers' training sets */
-    uint32_t n_docs, n_queries;
-    const uint32_t *d_offset; /* [n_queries + 1] */
-    const uint32_t *d_query;  /* [n_queries] the large queries, then the others by falling size */
-    const uint32_t *d_order;  /* [n_docs] each query's documents, best first */
-    const double *d_ideal;    /* [n_queries] */
-    const double *d_discount; /* [documents of the largest query] by position */
-    const double *d_grade;    /* [n_docs] rw_delta_grades */
     /* Drawn pairs, [n_docs]: each query's documents by falling grade, and for each of them the
      * first index of its grade in the query and the number of documents with its grade. */
     const uint32_t *d_by_grade, *d_begin, *d_same;
@@ -247,15 +154,34 @@ struct rw_deltas_args {
      * documents, or the relevant positions and the others. */
     double *d_at, *d_prefix[2];
     uint32_t *d_index;
-    double *d_gradient, *d_hessian; /* [n_docs] written; 0 for queries outside the sample */
+
+    /* YetiRank (cu_neighbours.cu), which has several rankings of each query, by scores with noise
+     */
+    struct rw_neighbours_rule neighbours;
+    double *d_power; /* [n_docs] scratch: exp of a document's score less the best */
+    double *d_key;   /* [n_docs] scratch: scores with noise, the keys of the current ranking */
+
     /* Set for each run. */
     uint32_t first_doc, tree;
     struct rw_cuda_lambda_run run;
 };
 
-/* Enqueues the gradients of a run, for rw_cuda_gradients_find. */
-int rw_cuda_deltas(const struct rw_deltas_args *args, const struct rw_cuda_rank *rank,
-                   void *stream);
+/* Loads the kernels of cu_lambda.cu and allows them the shared memory that they need. Call it once,
+ * before any run of them. */
+int rw_cuda_lambda_prepare(void);
+/* Enqueue a run of LambdaRank or YetiRank: orders by score, pairs, final integers and d_info. */
+int rw_cuda_lambda_pairs(const struct rw_objective_args *args, void *stream);
+int rw_cuda_neighbours(const struct rw_objective_args *args, void *stream);
+/* Enqueue the real gradients of a run, for rw_cuda_gradients_find. */
+int rw_cuda_queries(const struct rw_objective_args *args, void *stream); /* cu_queries.cu */
+int rw_cuda_deltas(const struct rw_objective_args *args, void *stream);
+/* Enqueue a run from real gradients, in two steps. rw_cuda_gradients_find finds the largest
+ * magnitudes. If is_fixed, it does the whole run. Otherwise rw_cuda_gradients_round must follow: it
+ * converts real numbers to fixed point, in units that depend on the largest magnitudes. */
+int rw_cuda_gradients_find(const struct rw_objective_args *args, void *stream);
+int rw_cuda_gradients_round(const struct rw_objective_args *args, void *stream);
+/* Finds the largest magnitudes of sampled documents' final integers again. */
+int rw_cuda_gradients_largest(const struct rw_objective_args *args, void *stream);
 
 #ifdef __cplusplus
 }
