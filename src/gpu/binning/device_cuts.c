@@ -9,33 +9,25 @@ enum { SLOTS = 3, BATCH = 1024 };
 
 /* ---- columns through a pipe ---- */
 
-/* The values of a column, or the codes of a feature, in host memory. */
-struct entries {
-    const uint32_t *row; /* [n] documents; NULL: all documents */
-    const void *data;    /* [n] */
-    uint32_t n, bytes;   /* bytes: size of one value or code */
-};
-
-static struct entries entries_of(const struct rw_column *column)
+static struct rw_entries entries_of(const struct rw_column *column)
 {
-    struct entries entries = {.bytes = sizeof(float)};
-    if (column) /* otherwise no document has a value */
-        entries = (struct entries){column->row, column->value, column->n, sizeof(float)};
-    return entries;
+    if (!column) /* no document has a value */
+        return (struct rw_entries){.bytes = sizeof(float)};
+    return (struct rw_entries){column->value, column->row, column->n, sizeof(float)};
 }
 
-static size_t row_bytes(const struct entries *entries)
+static size_t row_bytes(const struct rw_entries *entries)
 {
     return entries->row ? entries->n * sizeof(*entries->row) : 0;
 }
 
-static size_t entries_bytes(const struct entries *entries)
+static size_t entries_bytes(const struct rw_entries *entries)
 {
     return row_bytes(entries) + (size_t)entries->n * entries->bytes;
 }
 
 /* Sends one chunk, with all entries: their documents if `row` is set, then the data. */
-static int send(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe, const struct entries *entries,
+static int send(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe, const struct rw_entries *entries,
                 rw_transfer_use_fn use, void *user, const void *note)
 {
     void *room;
@@ -46,21 +38,21 @@ static int send(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe, const struct 
     return rw_transfer_pipe_send(pipe, room, entries_bytes(entries), use, user, note);
 }
 
-/* Returns the place of a chunk's entries on the device. */
-static struct rw_cuda_entries arrived(const struct rw_transfer_chunk *chunk,
-                                      const struct entries *entries, uint32_t n_docs)
+/* Returns the entries that a chunk has on the device. */
+static struct rw_entries arrived(const struct rw_transfer_chunk *chunk,
+                                 const struct rw_entries *entries)
 {
-    return (struct rw_cuda_entries){.d_data = (const char *)chunk->d_data + row_bytes(entries),
-                                    .d_row = entries->row ? chunk->d_data : NULL,
-                                    .n = entries->n,
-                                    .n_docs = n_docs};
+    struct rw_entries there = *entries;
+    there.data = (const char *)chunk->d_data + row_bytes(entries);
+    there.row = entries->row ? chunk->d_data : NULL;
+    return there;
 }
 
-static struct entries code_entries(const struct rw_bins *bins, uint32_t f)
+static struct rw_entries code_entries(const struct rw_bins *bins, uint32_t f)
 {
     const struct rw_codes *codes = &bins->codes[f];
     const uint32_t bytes = (uint32_t)rw_cuts_code_bytes(bins->cuts, f);
-    return (struct entries){codes->row, codes->code, codes->n, bytes};
+    return (struct rw_entries){codes->code, codes->row, codes->n, bytes};
 }
 
 /* Returns the bytes of the largest column, or, if `codes` is set, of the largest feature's codes.
@@ -70,7 +62,7 @@ static size_t most_bytes(const struct rw_dataset *dataset, const struct rw_bins 
     const uint32_t n = codes ? codes->cuts->n_features : dataset->n_columns;
     size_t most = 1;
     for (uint32_t i = 0; i < n; i++) {
-        const struct entries entries =
+        const struct rw_entries entries =
             codes ? code_entries(codes, i) : entries_of(&dataset->column[i]);
         most = entries_bytes(&entries) > most ? entries_bytes(&entries) : most;
     }
@@ -82,9 +74,8 @@ static size_t most_bytes(const struct rw_dataset *dataset, const struct rw_bins 
 struct cut_search {
     const struct rw_device *device;
     struct rw_cut_finder *finder;
-    struct rw_cuda_cut_job job; /* each chunk sets the memory of its slot */
+    struct rw_cuda_cut_job job[SLOTS]; /* each chunk sets d_out */
     struct rw_device_tables tables;
-    void *d_key[SLOTS], *d_scratch[SLOTS];
     struct rw_cut_intervals *d_out; /* [BATCH] */
     struct rw_cut_intervals *out;   /* [BATCH] copy of d_out on the host */
     uint32_t column[BATCH];         /* [n] columns of the data set */
@@ -94,12 +85,10 @@ struct cut_search {
 static int find_chunk(void *user, const struct rw_transfer_chunk *chunk)
 {
     struct cut_search *s = user;
-    struct rw_cuda_cut_job job = s->job;
-    const struct rw_cuda_entries values = arrived(chunk, chunk->note, job.n_docs);
-    job.d_key = s->d_key[chunk->place];
-    job.d_scratch = s->d_scratch[chunk->place];
-    job.d_out = s->d_out + s->n;
-    RW_CU(s->finder->ctx, rw_cuda_cut_find(&job, &values, chunk->stream));
+    struct rw_cuda_cut_job *job = &s->job[chunk->place];
+    const struct rw_entries values = arrived(chunk, chunk->note);
+    job->d_out = s->d_out + s->n;
+    RW_CU(s->finder->ctx, rw_cuda_cut_find(job, &values, chunk->stream));
     return RW_OK;
 }
 
@@ -116,23 +105,27 @@ static int finish_batch(struct cut_search *s, struct rw_transfer_pipe *pipe)
     return rw_transfer_pipe_begin(pipe);
 }
 
-static int search_init(struct cut_search *s)
+/* Makes the jobs of all slots and their scratch. job[0] has the other members; is_drawn: the sample
+ * is the documents sample_row, [n_sample]. Without a device, the tables only count the bytes. */
+static int make_jobs(struct rw_device_tables *tables, int is_drawn, const uint32_t *sample_row,
+                     struct rw_cuda_cut_job *job)
 {
-    struct rw_ctx *const ctx = s->finder->ctx;
-    const struct rw_cut_sample *sample = &s->finder->sample;
-    const uint32_t n_docs = s->finder->dataset->n_docs;
-    s->tables = (struct rw_device_tables){.ctx = ctx, .device = s->device};
-    s->job = (struct rw_cuda_cut_job){.n_docs = n_docs,
-                                      .n_sample = sample->n,
-                                      .bins = (uint32_t)s->finder->rule->bins,
-                                      .absent_missing = s->finder->rule->absent_missing};
-    if (sample->row)
-        RW_TRY(RW_DEVICE_TABLE(&s->tables, s->job.d_sample_row, sample->row, sample->n));
-    RW_TRY(RW_ARENA_NEW(ctx, &s->tables.arena, s->out, BATCH));
-    RW_TRY(RW_DEVICE_TABLE(&s->tables, s->d_out, NULL, BATCH));
+    const size_t n = job->n_docs, n_sample = job->n_sample;
+    if (is_drawn)
+        RW_TRY(RW_DEVICE_TABLE(tables, job->d_sample_row, sample_row, n_sample));
+    job->temp_bytes = rw_cuda_cut_temp_bytes(job);
     for (int i = 0; i < SLOTS; i++) {
-        RW_TRY(rw_device_table(&s->tables, &s->d_key[i], NULL, n_docs * sizeof(uint32_t)));
-        RW_TRY(rw_device_table(&s->tables, &s->d_scratch[i], NULL, rw_cuda_cut_bytes(&s->job)));
+        job[i] = job[0];
+        RW_TRY(RW_DEVICE_TABLE(tables, job[i].d_key, NULL, n));
+        RW_TRY(RW_DEVICE_TABLE(tables, job[i].d_all, NULL, n));
+        job[i].d_sample = job[i].d_all;
+        if (is_drawn) {
+            RW_TRY(RW_DEVICE_TABLE(tables, job[i].d_sample_key, NULL, n_sample));
+            RW_TRY(RW_DEVICE_TABLE(tables, job[i].d_sample, NULL, n_sample));
+        }
+        RW_TRY(RW_DEVICE_TABLE(tables, job[i].d_unique, NULL, n_sample));
+        RW_TRY(RW_DEVICE_TABLE(tables, job[i].d_n_unique, NULL, 1));
+        RW_TRY(rw_device_table(tables, &job[i].d_temp, NULL, job->temp_bytes));
     }
     return RW_OK;
 }
@@ -146,15 +139,23 @@ static int find_on_device(void *user, struct rw_cut_finder *finder)
 {
     RW_RELEASED(search_release) struct cut_search s = {.device = user, .finder = finder};
     const struct rw_dataset *dataset = finder->dataset;
+    struct rw_device_tables *tables = &s.tables;
     RW_SCOPED(rw_transfer_pipe_free)
     struct rw_transfer_pipe *pipe = NULL; /* freed first, because freeing waits for the device */
     if (dataset->n_docs == 0)
         return rw_cuts_find_on_host(NULL, finder);
-    RW_TRY(search_init(&s));
+    *tables = (struct rw_device_tables){.ctx = finder->ctx, .device = s.device};
+    s.job[0] = (struct rw_cuda_cut_job){.n_docs = dataset->n_docs,
+                                        .n_sample = finder->sample.n,
+                                        .bins = (uint32_t)finder->rule->bins,
+                                        .absent_missing = finder->rule->absent_missing};
+    RW_TRY(RW_ARENA_NEW(finder->ctx, &tables->arena, s.out, BATCH));
+    RW_TRY(RW_DEVICE_TABLE(tables, s.d_out, NULL, BATCH));
+    RW_TRY(make_jobs(tables, finder->sample.row != NULL, finder->sample.row, s.job));
     RW_TRY(rw_transfer_pipe_new(s.device, most_bytes(dataset, NULL), SLOTS, &pipe));
     RW_TRY(rw_transfer_pipe_begin(pipe));
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
-        const struct entries entries = entries_of(&dataset->column[c]);
+        const struct rw_entries entries = entries_of(&dataset->column[c]);
         if (rw_cuts_decided(&dataset->column[c], finder->rule, &finder->found[c]))
             continue;
         if (rw_cut_rule_categories(finder->rule, dataset->column[c].feature)) {
@@ -183,13 +184,12 @@ int rw_cuda_cuts_make(const struct rw_device *device, const struct rw_dataset *d
 uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins)
 {
     const uint32_t n = dataset->n_docs, sampled = n < RW_CUT_SAMPLE_DOCS ? n : RW_CUT_SAMPLE_DOCS;
-    struct rw_cuda_cut_job job = {.n_docs = n,
-                                  /* approximate size of a drawn sample */
-                                  .n_sample = sampled + sampled / 16,
-                                  .bins = (uint32_t)bins,
-                                  .d_sample_row = &n /* only tested for NULL */};
-    return SLOTS * (most_bytes(dataset, NULL) + n * sizeof(uint32_t) + rw_cuda_cut_bytes(&job)) +
-           job.n_sample * sizeof(uint32_t) + BATCH * sizeof(struct rw_cut_intervals);
+    struct rw_cuda_cut_job job[SLOTS] = {
+        {.n_docs = n, .n_sample = sampled + sampled / 16, .bins = (uint32_t)bins}};
+    struct rw_device_tables tables = {NULL};
+    (void)make_jobs(&tables, 1, NULL, job); /* with the approximate size of a drawn sample */
+    return tables.bytes + SLOTS * most_bytes(dataset, NULL) +
+           BATCH * sizeof(struct rw_cut_intervals);
 }
 
 /* ---- codes ---- */
@@ -215,8 +215,8 @@ struct coder {
 
 /* The feature that a chunk contains. */
 struct coded {
-    struct entries entries; /* values, or existing codes */
-    uint32_t f;             /* index of the feature in the matrix */
+    struct rw_entries entries; /* values, or existing codes */
+    uint32_t f;                /* index of the feature in the matrix */
     struct rw_special_codes special;
 };
 
@@ -229,14 +229,14 @@ static int code_chunk(void *user, const struct rw_transfer_chunk *chunk)
     const uint32_t feature = coding->feature[note->f];
     uint64_t *const d_count =
         c->d_count ? (uint64_t *)c->d_count + (uint64_t)note->f * coding->matrix.n_bins : NULL;
-    const struct rw_cuda_code_job job = {.from = arrived(chunk, &note->entries, c->matrix->n_docs),
-                                         .code_bytes = coding->codes ? note->entries.bytes : 0,
-                                         .n_cuts = rw_cuts_n_bins(cuts, feature),
+    const struct rw_cuda_code_job job = {.from = arrived(chunk, &note->entries),
+                                         .n_docs = c->matrix->n_docs,
+                                         .n_cuts =
+                                             coding->codes ? 0 : rw_cuts_n_bins(cuts, feature),
                                          .d_cut = c->d_cut + cuts->offset[feature],
                                          .special = note->special,
                                          .d_code = c->d_code[chunk->place]};
-    RW_CU(c->device->ctx, rw_cuda_code(&job, chunk->stream));
-    RW_CU(c->device->ctx, rw_cuda_code_put(job.d_code, c->matrix, note->f, d_count, chunk->stream));
+    RW_CU(c->device->ctx, rw_cuda_code(&job, c->matrix, note->f, d_count, chunk->stream));
     return RW_OK;
 }
 

@@ -1,12 +1,10 @@
-/* Finds the boundaries of columns, and makes codes, from raw values.
+/* Finds the boundaries of columns, and makes codes, from raw values, by the rules of
+ * binning/bins.h: ranks over sampled values, true neighbours over all values. A rank is an index
+ * floor(k n / bins) in the sorted sample, for k = 1 to bins - 1. Values are compared as integer
+ * keys (base/bits.h).
  *
- * See device_cuts.h. The rules are those of binning/bins.h: ranks over sampled values, true
- * neighbours over all values. A rank is an index floor(k n / bins) in the sorted sample, for k = 1
- * to bins - 1. Values are compared as integer keys (base/bits.h).
- *
- * Shapes: a column's keys [n_docs], dense even if the column was not; sorted keys [n_docs]; sorted
- * keys of the sample [n_sample], and its distinct ones; struct rw_cut_intervals. Codes [n_docs] of
- * 16 bits, then in the elements of a tile or the words of a column.
+ * Shapes: device_cuts.h. Codes [n_docs] of 16 bits, then in the elements of a tile or the words of
+ * a column.
  *
  * Decomposition: a thread per value or document. CUB (a library of the CUDA toolkit) sorts and
  * selects. One block with a thread per rank finds the boundaries. Ranks form runs of equal values.
@@ -40,12 +38,11 @@ __global__ void __launch_bounds__(THREADS) fill_kernel(T rest, uint32_t n_docs, 
 
 /* Writes `rest` for all documents if some of them may have no entry. */
 template <typename T>
-static void fill_rest(const struct rw_cuda_entries *entries, uint32_t rest, T *d_to,
+static void fill_rest(const struct rw_entries *entries, uint32_t rest, uint32_t n_docs, T *d_to,
                       cudaStream_t stream)
 {
-    if (entries->d_row || entries->n == 0)
-        fill_kernel<T>
-            <<<blocks_of(entries->n_docs), THREADS, 0, stream>>>((T)rest, entries->n_docs, d_to);
+    if (entries->row || entries->n == 0)
+        fill_kernel<T><<<blocks_of(n_docs), THREADS, 0, stream>>>((T)rest, n_docs, d_to);
 }
 
 /* ---- keys ---- */
@@ -54,15 +51,15 @@ static void fill_rest(const struct rw_cuda_entries *entries, uint32_t rest, T *d
 enum : uint32_t { NO_KEY = UINT32_MAX };
 
 __global__ void __launch_bounds__(THREADS)
-    cut_keys_kernel(const struct rw_cuda_entries values, int absent_missing, uint32_t *d_key)
+    cut_keys_kernel(const struct rw_entries values, int absent_missing, uint32_t *d_key)
 {
     for (uint64_t i = grid_first<THREADS>(); i < values.n; i += grid_step<THREADS>()) {
-        const float value = ((const float *)values.d_data)[i];
+        const float value = ((const float *)values.data)[i];
         uint32_t key = rw_key_of_float(value);
         if (value != value)
             key = absent_missing || __float_as_uint(value) != RW_ABSENT_BITS ? NO_KEY
                                                                              : RW_KEY_OF_ZERO;
-        d_key[values.d_row ? values.d_row[i] : i] = key;
+        d_key[values.row ? values.row[i] : i] = key;
     }
 }
 
@@ -75,16 +72,9 @@ __global__ void __launch_bounds__(THREADS)
         d_sample[i] = d_key[d_row[i]];
 }
 
-struct cut_sorted {
-    const uint32_t *d_all, *d_sample, *d_unique; /* ascending; missing values last */
-    const uint32_t *d_n_unique;
-    uint32_t n_docs, n_sample, bins;
-};
-
 /* Returns the key of the boundary that rank number k gives, 1 <= k < bins; 0 if it gives no
  * boundary. n: number of sampled values that are not missing. */
-__device__ __forceinline__ uint32_t bound_of_rank(const struct cut_sorted &s, uint32_t n,
-                                                  uint32_t k)
+RW_DEVICE uint32_t bound_of_rank(const struct rw_cuda_cut_job &s, uint32_t n, uint32_t k)
 {
     const uint32_t here = s.d_sample[(uint64_t)k * n / s.bins];
     const bool first = k == 1 || s.d_sample[(uint64_t)(k - 1) * n / s.bins] != here;
@@ -94,8 +84,7 @@ __device__ __forceinline__ uint32_t bound_of_rank(const struct cut_sorted &s, ui
     return after < n ? s.d_sample[after] : 0;
 }
 
-__global__ void __launch_bounds__(RANKS)
-    cut_bounds_kernel(const struct cut_sorted s, struct rw_cut_intervals *d_out)
+__global__ void __launch_bounds__(RANKS) cut_bounds_kernel(const struct rw_cuda_cut_job s)
 {
     using scan = cub::BlockScan<uint32_t, RANKS>;
     __shared__ typename scan::TempStorage shared;
@@ -128,95 +117,62 @@ __global__ void __launch_bounds__(RANKS)
     if (is_new) {
         const uint32_t under = rw_numbers_under(s.d_all, n_valid, bound);
         n_under[at] = under;
-        d_out->bound[at] = bound;
-        d_out->below[at] = under > 0 ? s.d_all[under - 1] : 0;
+        s.d_out->bound[at] = bound;
+        s.d_out->below[at] = under > 0 ? s.d_all[under - 1] : 0;
     }
     __syncthreads();
     if (k <= n_bounds) {
         const uint32_t end = k < n_bounds ? n_under[k] : n_valid;
-        d_out->count[k] = end - (k > 0 ? n_under[k - 1] : 0);
+        s.d_out->count[k] = end - (k > 0 ? n_under[k - 1] : 0);
     }
     if (k == 0) {
-        d_out->n_bounds = n_bounds;
-        d_out->n_missing = s.n_docs - n_valid;
+        s.d_out->n_bounds = n_bounds;
+        s.d_out->n_missing = s.n_docs - n_valid;
     }
 }
 
-/* The parts of job->d_scratch. bytes: their sum. */
-struct cut_parts {
-    uint32_t *d_all, *d_sample, *d_sample_sorted, *d_unique, *d_n_unique;
-    void *d_temp;
-    size_t temp_bytes, bytes;
-};
-
-/* Returns the next part, of n words; *bytes: the bytes so far. base NULL: only counts them. */
-static uint32_t *part(char *base, size_t *bytes, size_t n)
+extern "C" size_t rw_cuda_cut_temp_bytes(const struct rw_cuda_cut_job *job)
 {
-    char *const p = base ? base + *bytes : NULL;
-    *bytes += rw_hist_round_up(n * sizeof(uint32_t));
-    return (uint32_t *)p;
-}
-
-static struct cut_parts parts_of(const struct rw_cuda_cut_job *job)
-{
-    struct cut_parts p = {};
-    char *const base = (char *)job->d_scratch;
-    size_t sort_bytes = 0, select_bytes = 0;
-    p.d_all = part(base, &p.bytes, job->n_docs);
-    p.d_sample_sorted = p.d_all;
-    if (job->d_sample_row) {
-        p.d_sample = part(base, &p.bytes, job->n_sample);
-        p.d_sample_sorted = part(base, &p.bytes, job->n_sample);
-    }
-    p.d_unique = part(base, &p.bytes, job->n_sample);
-    p.d_n_unique = part(base, &p.bytes, 1);
     const uint32_t *const none = NULL;
     const uint64_t most = job->n_docs > job->n_sample ? job->n_docs : job->n_sample;
+    size_t sort_bytes = 0, select_bytes = 0;
     (void)cub::DeviceRadixSort::SortKeys(NULL, sort_bytes, none, (uint32_t *)NULL, most);
     (void)cub::DeviceSelect::Unique(NULL, select_bytes, none, (uint32_t *)NULL, (uint32_t *)NULL,
                                     (int64_t)job->n_sample);
-    p.temp_bytes = sort_bytes > select_bytes ? sort_bytes : select_bytes;
-    p.d_temp = base ? base + p.bytes : NULL;
-    p.bytes += rw_hist_round_up(p.temp_bytes);
-    return p;
+    return sort_bytes > select_bytes ? sort_bytes : select_bytes;
 }
 
-extern "C" size_t rw_cuda_cut_bytes(const struct rw_cuda_cut_job *job)
+static int sort(const struct rw_cuda_cut_job *job, const uint32_t *d_from, uint32_t *d_to,
+                uint64_t n, cudaStream_t on)
 {
-    struct rw_cuda_cut_job sizes = *job;
-    sizes.d_scratch = NULL;
-    return parts_of(&sizes).bytes;
+    size_t bytes = job->temp_bytes;
+    return cub::DeviceRadixSort::SortKeys(job->d_temp, bytes, d_from, d_to, n, 0, 32, on);
 }
 
-extern "C" int rw_cuda_cut_find(const struct rw_cuda_cut_job *job,
-                                const struct rw_cuda_entries *values, void *stream)
+extern "C" int rw_cuda_cut_find(const struct rw_cuda_cut_job *job, const struct rw_entries *values,
+                                void *stream)
 {
     cudaStream_t const on = (cudaStream_t)stream;
-    struct cut_parts p = parts_of(job);
-    fill_rest(values, job->absent_missing ? NO_KEY : RW_KEY_OF_ZERO, job->d_key, on);
-    if (values->n > 0)
-        cut_keys_kernel<<<blocks_of(values->n), THREADS, 0, on>>>(*values, job->absent_missing,
-                                                                  job->d_key);
+    size_t bytes = job->temp_bytes;
+    fill_rest(values, job->absent_missing ? NO_KEY : RW_KEY_OF_ZERO, job->n_docs, job->d_key, on);
     TRY_CUDA(cudaGetLastError());
-    TRY_CUDA(cub::DeviceRadixSort::SortKeys(p.d_temp, p.temp_bytes, (const uint32_t *)job->d_key,
-                                            p.d_all, (uint64_t)job->n_docs, 0, 32, on));
-    TRY_CUDA(cudaMemsetAsync(p.d_n_unique, 0, sizeof *p.d_n_unique, on));
+    if (values->n > 0)
+        TRY_CUDA(launch_grid(cut_keys_kernel, blocks_of(values->n), THREADS, stream, *values,
+                             job->absent_missing, job->d_key));
+    TRY_CUDA(sort(job, job->d_key, job->d_all, job->n_docs, on));
+    TRY_CUDA(cudaMemsetAsync(job->d_n_unique, 0, sizeof *job->d_n_unique, on));
     if (job->d_sample_row && job->n_sample > 0) {
         TRY_CUDA(launch_grid(cut_sample_kernel, blocks_of(job->n_sample), THREADS, stream,
-                             job->d_key, job->d_sample_row, job->n_sample, p.d_sample));
-        TRY_CUDA(cub::DeviceRadixSort::SortKeys(p.d_temp, p.temp_bytes,
-                                                (const uint32_t *)p.d_sample, p.d_sample_sorted,
-                                                (uint64_t)job->n_sample, 0, 32, on));
+                             job->d_key, job->d_sample_row, job->n_sample, job->d_sample_key));
+        TRY_CUDA(sort(job, job->d_sample_key, job->d_sample, job->n_sample, on));
     }
     if (job->n_sample > 0)
-        TRY_CUDA(cub::DeviceSelect::Unique(p.d_temp, p.temp_bytes,
-                                           (const uint32_t *)p.d_sample_sorted, p.d_unique,
-                                           p.d_n_unique, (int64_t)job->n_sample, on));
-    const struct cut_sorted sorted = {p.d_all,     p.d_sample_sorted, p.d_unique, p.d_n_unique,
-                                      job->n_docs, job->n_sample,     job->bins};
+        TRY_CUDA(cub::DeviceSelect::Unique(job->d_temp, bytes, (const uint32_t *)job->d_sample,
+                                           job->d_unique, job->d_n_unique, (int64_t)job->n_sample,
+                                           on));
     /* The kernel writes as many boundaries as there are, but the host reads the whole record. */
     TRY_CUDA(cudaMemsetAsync(job->d_out, 0, sizeof *job->d_out, on));
-    return launch_grid(cut_bounds_kernel, 1, RANKS, stream, sorted, job->d_out);
+    return launch_grid(cut_bounds_kernel, 1, RANKS, stream, *job);
 }
 
 /* ---- codes ---- */
@@ -228,32 +184,19 @@ __global__ void __launch_bounds__(THREADS) code_kernel(const struct rw_cuda_code
         cut[b] = job.d_cut[b];
     __syncthreads();
     for (uint64_t i = grid_first<THREADS>(); i < job.from.n; i += grid_step<THREADS>()) {
-        const float value = ((const float *)job.from.d_data)[i];
         uint32_t code;
-        if (value != value)
-            code =
-                __float_as_uint(value) == RW_ABSENT_BITS ? job.special.absent : job.special.missing;
-        else
-            code = rw_bin_of(cut, job.n_cuts, value);
-        job.d_code[job.from.d_row ? job.from.d_row[i] : i] = (uint16_t)code;
+        if (job.from.bytes == sizeof(uint8_t)) {
+            code = ((const uint8_t *)job.from.data)[i];
+        } else if (job.from.bytes == sizeof(uint16_t)) {
+            code = ((const uint16_t *)job.from.data)[i];
+        } else {
+            const float value = ((const float *)job.from.data)[i];
+            code = value == value                             ? rw_bin_of(cut, job.n_cuts, value)
+                   : __float_as_uint(value) == RW_ABSENT_BITS ? job.special.absent
+                                                              : job.special.missing;
+        }
+        job.d_code[job.from.row ? job.from.row[i] : i] = (uint16_t)code;
     }
-}
-
-__global__ void __launch_bounds__(THREADS) code_widen_kernel(const struct rw_cuda_code_job job)
-{
-    for (uint64_t i = grid_first<THREADS>(); i < job.from.n; i += grid_step<THREADS>())
-        job.d_code[job.from.d_row ? job.from.d_row[i] : i] =
-            job.code_bytes == 1 ? ((const uint8_t *)job.from.d_data)[i]
-                                : ((const uint16_t *)job.from.d_data)[i];
-}
-
-extern "C" int rw_cuda_code(const struct rw_cuda_code_job *job, void *stream)
-{
-    fill_rest(&job->from, job->special.absent, job->d_code, (cudaStream_t)stream);
-    if (job->from.n == 0)
-        return cudaGetLastError();
-    return launch_grid(job->code_bytes ? code_widen_kernel : code_kernel, blocks_of(job->from.n),
-                       THREADS, stream, *job);
 }
 
 /* Writes one feature's codes into a tile. Two codes of 4 bits share a byte, and both features may
@@ -306,25 +249,30 @@ __global__ void __launch_bounds__(THREADS)
             atomicAdd(d_count + b, (unsigned long long)count[b]);
 }
 
-extern "C" int rw_cuda_code_put(const uint16_t *d_code, const struct rw_hist_matrix *m, uint32_t f,
-                                uint64_t *d_count, void *stream)
+extern "C" int rw_cuda_code(const struct rw_cuda_code_job *job, const struct rw_hist_matrix *m,
+                            uint32_t f, uint64_t *d_count, void *stream)
 {
     cudaStream_t const on = (cudaStream_t)stream;
     const uint64_t n_words = ((uint64_t)m->n_docs * (unsigned)m->bits + 31) / 32;
-    const uint64_t blocks = (m->n_docs + (uint64_t)COUNTED_DOCS - 1) / COUNTED_DOCS;
+    const uint64_t count_blocks = (m->n_docs + (uint64_t)COUNTED_DOCS - 1) / COUNTED_DOCS;
+    fill_rest(&job->from, job->special.absent, job->n_docs, job->d_code, on);
+    if (job->from.n > 0)
+        code_kernel<<<blocks_of(job->from.n), THREADS, 0, on>>>(*job);
     for (uint32_t t = 0; t < m->n_tiles; t++) {
         const struct rw_hist_tile *tile = &m->tile[t];
         const uint32_t k = f - tile->first_feature;
         if (f >= tile->first_feature && k < tile->n_features)
             code_tile_kernel<<<blocks_of(m->n_docs), THREADS, 0, on>>>(
-                d_code, m->n_docs, tile->bits, tile->lanes, k % tile->lanes,
+                job->d_code, m->n_docs, tile->bits, tile->lanes, k % tile->lanes,
                 k / tile->lanes * (uint32_t)tile->bits, (void *)tile->d_word);
     }
     if (m->d_column)
         code_column_kernel<<<blocks_of(n_words), THREADS, 0, on>>>(
-            d_code, m->n_docs, (uint32_t)m->bits, (uint32_t *)m->d_column + f * m->column_words);
+            job->d_code, m->n_docs, (uint32_t)m->bits,
+            (uint32_t *)m->d_column + f * m->column_words);
     if (d_count && m->n_docs > 0)
-        code_count_kernel<<<(unsigned)(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST), THREADS, 0,
-                            on>>>(d_code, m->n_docs, m->n_bins, (unsigned long long *)d_count);
+        code_count_kernel<<<(unsigned)(count_blocks < BLOCKS_MOST ? count_blocks : BLOCKS_MOST),
+                            THREADS, 0, on>>>(job->d_code, m->n_docs, m->n_bins,
+                                              (unsigned long long *)d_count);
     return cudaGetLastError();
 }

@@ -46,13 +46,12 @@ uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding);
 
 /* ---- Launchers (device_cuts.cu); each returns a cudaError_t. `stream` is a cudaStream_t. ---- */
 
-/* A column's entries as they were sent: values or codes, of all documents or of listed ones.
- * d_data: [n] values or codes. d_row: [n] their documents; NULL: all n_docs documents in order.
- * Both may be NULL if n is 0. */
-struct rw_cuda_entries {
-    const void *d_data;
-    const uint32_t *d_row;
-    uint32_t n, n_docs;
+/* The values of a column, or the codes of a feature, on the host or on the device. `data` and `row`
+ * may be NULL if n is 0. */
+struct rw_entries {
+    const void *data;    /* [n] */
+    const uint32_t *row; /* [n] their documents; NULL: all documents in order */
+    uint32_t n, bytes;   /* bytes: size of one value (that of a float) or code (1 or 2) */
 };
 
 /* The search for one column's boundaries. */
@@ -60,32 +59,31 @@ struct rw_cuda_cut_job {
     uint32_t n_docs, n_sample; /* n_sample: documents whose values determine the ranks */
     uint32_t bins;             /* as in struct rw_cut_rule, like absent_missing */
     int absent_missing;
-    const uint32_t *d_sample_row;   /* [n_sample]; NULL: the sample is all documents */
-    uint32_t *d_key;                /* [n_docs] scratch */
-    void *d_scratch;                /* rw_cuda_cut_bytes, 256-byte aligned */
+    const uint32_t *d_sample_row; /* [n_sample]; NULL: the sample is all documents */
+    /* Scratch: keys of all documents and of the sample, the same in ascending order (missing values
+     * last), the sample's distinct keys and their number. All are [n_docs] or [n_sample]. */
+    uint32_t *d_key, *d_sample_key, *d_all, *d_sample, *d_unique, *d_n_unique;
+    void *d_temp;                   /* [temp_bytes] */
+    size_t temp_bytes;              /* at least rw_cuda_cut_temp_bytes */
     struct rw_cut_intervals *d_out; /* written: boundaries, and the counts between them */
 };
-/* Returns the bytes of d_scratch. */
-size_t rw_cuda_cut_bytes(const struct rw_cuda_cut_job *job);
-int rw_cuda_cut_find(const struct rw_cuda_cut_job *job, const struct rw_cuda_entries *values,
+size_t rw_cuda_cut_temp_bytes(const struct rw_cuda_cut_job *job);
+int rw_cuda_cut_find(const struct rw_cuda_cut_job *job, const struct rw_entries *values,
                      void *stream);
 
 struct rw_cuda_code_job {
-    struct rw_cuda_entries from; /* values, or codes of code_bytes each */
-    uint32_t code_bytes;         /* 0: values */
-    uint32_t n_cuts;
+    struct rw_entries from; /* values, or codes */
+    uint32_t n_docs, n_cuts;
     const float
         *d_cut; /* of values: [n_cuts] thresholds above the value bins, at most RW_MAX_BINS */
     struct rw_special_codes special; /* documents that are not listed have the code `absent` */
-    uint16_t *d_code;                /* [n_docs] written */
+    uint16_t *d_code;                /* [n_docs] scratch */
 };
-/* Writes job->d_code. */
-int rw_cuda_code(const struct rw_cuda_code_job *job, void *stream);
-/* Writes the codes of feature f to the matrix's tile and column, which must have code 0 there.
- * Different features may be written at the same time. d_count: NULL, or [n_bins], to which the
- * documents of each code are added. */
-int rw_cuda_code_put(const uint16_t *d_code, const struct rw_hist_matrix *matrix, uint32_t f,
-                     uint64_t *d_count, void *stream);
+/* Makes the codes of feature f of the matrix, and writes them to its tile and column, which must
+ * have code 0 there. Different features may be written at the same time. d_count: NULL, or
+ * [n_bins], to which the documents of each code are added. */
+int rw_cuda_code(const struct rw_cuda_code_job *job, const struct rw_hist_matrix *matrix,
+                 uint32_t f, uint64_t *d_count, void *stream);
 
 #ifdef __cplusplus
 }
