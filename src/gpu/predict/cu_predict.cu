@@ -1,15 +1,11 @@
-/* Walks every document down every tree. gpu/predict/cu_predict.h explains how a block works, and
- * has the work of its threads between barriers.
+/* Walks every document down every tree. gpu/predict/cu_predict.h has the work of threads.
  *
  * Shapes: values [n_used][n_docs] of a chunk, scores [n_docs] in double.
  *
  * Decomposition: a block has a tile of documents. A thread has a document and every n-th tree of a
- * batch, n being the threads per document, so that a warp walks 32 documents down one tree. The
- * first tile_docs threads then add the leaf values of one document each, in tree order, while the
- * others fetch the next batch. look_up_kernel has a thread per document; grid y is the slot, or the
- * first of several if there are more than MOST_GRID_Y slots. */
-#include <cuda_runtime.h>
-
+ * batch, n being the threads per document. The first tile_docs threads then add the leaf values of
+ * one document each, in tree order, while the others fetch the next batch. look_up_kernel has a
+ * thread per document; grid y is the slot, or the first of several. */
 #include "gpu/device/kernel.cuh"
 #include "gpu/predict/cu_predict.h"
 
@@ -67,7 +63,7 @@ extern "C" int rw_cuda_predict_look_up(const struct rw_predict_look_up *look_up,
 extern "C" int rw_cuda_predict(const struct rw_predict_args *args, void *stream)
 {
     const size_t bytes = rw_predict_shared_bytes(args);
-    const unsigned blocks = (args->n_docs + args->tile_docs - 1) / args->tile_docs;
+    const unsigned blocks = blocks_for(args->n_docs, args->tile_docs);
     auto *const kernel = args->values_in_shared ? predict_kernel<true> : predict_kernel<false>;
     if (args->n_docs == 0)
         return cudaSuccess;

@@ -1,5 +1,4 @@
-/* Scores on the device: the layout of a model, the layout of a block's shared memory, the
- * launchers, and the work of threads.
+/* Scores on the device.
  *
  * Documents are sent in chunks (predict_cuda.c). A block takes a tile (tile_docs documents) of a
  * chunk, and all trees, one batch at a time. The documents' values are copied to shared memory if
@@ -32,9 +31,7 @@ struct rw_predict_batch {
     uint64_t first_node, first_leaf; /* those of its first tree */
     uint32_t first_tree, n_trees;
     uint32_t n_nodes, n_leaves;
-    int32_t
-        /* 0: a single tree that does not fit into shared memory and is read from device memory */
-        in_shared;
+    int32_t in_shared; /* 0: a single tree that does not fit there, read from device memory */
 };
 
 struct rw_predict_args {
@@ -43,9 +40,7 @@ struct rw_predict_args {
     const struct rw_predict_tree *d_tree;   /* [n_trees] */
     const struct rw_predict_batch *d_batch; /* [n_batches] in tree order */
     uint32_t n_batches, n_used;             /* n_used: number of slots */
-    uint32_t
-        /* Documents per block: a multiple of 32 that divides RW_TUNE_PREDICT_THREADS. */
-        tile_docs;
+    uint32_t tile_docs;       /* a multiple of 32 that divides RW_TUNE_PREDICT_THREADS */
     uint32_t tree_bytes;      /* shared memory for a batch's nodes and leaves; a multiple of 16 */
     uint32_t most_trees;      /* largest number of trees in a batch */
     int32_t values_in_shared; /* 1: a tile's values are copied to shared memory */
@@ -84,8 +79,8 @@ struct rw_predict_plan {
     uint32_t *first_slot;         /* [n_columns] the first slot of each column's feature */
     struct rw_predict_slot *slot; /* [n_used] NULL: no slot has a set */
 };
-/* Makes a plan. shared_bytes: largest shared memory of a block; threads: largest number of threads
- * that a multiprocessor holds at once. The caller frees the plan's arena, even on failure. */
+/* Makes a plan. shared_bytes, threads: as in struct rw_device. The caller frees the plan's arena,
+ * even on failure. */
 int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
                          const struct rw_flat *flat, size_t shared_bytes, int threads);
 
@@ -101,9 +96,8 @@ int rw_cuda_predict_look_up(const struct rw_predict_look_up *look_up, void *stre
 /* ---- phases ----
  *
  * A phase is the work of a block between two barriers. Each function is the work of one thread in a
- * phase, or a part of it. The kernel calls it with its own thread, and tests/check/check_predict.c
- * on the host for each thread in turn. In a phase no thread reads data that another one writes, so
- * the order of threads does not matter. */
+ * phase, or a part of it. tests/check/check_predict.c calls it on the host for each thread in turn.
+ * In a phase no thread reads data that another one writes. */
 enum { PREDICT_THREADS = RW_TUNE_PREDICT_THREADS };
 
 struct predict_block {
@@ -126,8 +120,7 @@ RW_HD struct predict_block predict_block_of(const struct rw_predict_args *args,
     return b;
 }
 
-/* Makes a slot's value of a document. Not a phase of the scoring kernel: look_up_kernel calls it,
- * before that kernel begins. */
+/* Makes a slot's value of a document, for look_up_kernel. */
 RW_HD void predict_look_up(const struct rw_predict_look_up *l, uint32_t slot, uint32_t doc)
 {
     const struct rw_predict_slot from = l->d_slot[slot];
@@ -137,7 +130,7 @@ RW_HD void predict_look_up(const struct rw_predict_look_up *l, uint32_t slot, ui
                     : value;
 }
 
-/* Loads values. Neighbouring threads take neighbouring documents of one feature. */
+/* Loads values. */
 RW_HD void predict_load_values(const struct rw_predict_args *args, const struct predict_block *b,
                                uint32_t thread)
 {
@@ -181,8 +174,8 @@ RW_HD void predict_find(const struct rw_predict_args *args, const struct predict
     }
 }
 
-/* Finds the leaves of a thread's document (predict_find). Nodes and leaves are in shared memory if
- * in_shared of the batch is 1, and values if values_in_shared is; otherwise in device memory. */
+/* Calls predict_find. Nodes and leaves are in shared memory if in_shared of the batch is 1, and
+ * values if values_in_shared is; otherwise in device memory. */
 RW_HD void predict_find_batch(const struct rw_predict_args *args, const struct predict_block *b,
                               const struct rw_predict_batch *batch, int values_in_shared,
                               uint32_t thread)

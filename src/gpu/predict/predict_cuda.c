@@ -1,11 +1,10 @@
 /* Computes scores on a GPU. The columns that the model uses are sent in chunks of documents through
- * a pipe, so that one chunk is copied while the kernel of another runs. The model's trees stay on
- * the device. The scores are read from the device once, after all chunks. cu_predict.h explains
- * slots, tiles and sets. */
+ * a pipe. The scores are read from the device once, after all chunks. cu_predict.h explains slots,
+ * tiles and sets. */
 
 #include "gpu/device/cu_check.h"
-#include "gpu/predict/cu_predict.h"
 #include "gpu/device/device.h"
+#include "gpu/predict/cu_predict.h"
 #include "model/scorer.h"
 
 /* Documents of a column that one thread copies at a time. */
@@ -23,14 +22,7 @@ struct scorer_cuda {
     double *d_score;     /* [score_room] scores of all documents; owned */
     size_t score_room;   /* documents of d_score */
     uint32_t chunk_docs; /* largest number of documents of a chunk */
-    uint64_t n_launches; /* of the run */
     struct rw_transfer_pipe *pipe;
-};
-
-/* Documents of one chunk. */
-struct chunk_note {
-    struct scorer_cuda *scorer;
-    uint32_t begin, n_docs;
 };
 
 static void close_cuda(struct rw_device_scorer *base)
@@ -49,68 +41,64 @@ RW_SCOPED_BY(close_cuda)
 
 /* ---- a run ---- */
 
-struct fill_job {
-    const struct scorer_cuda *scorer;
+/* A chunk: documents [begin, begin + n). */
+struct chunk {
+    struct scorer_cuda *scorer;
     const struct rw_column *const *column; /* [n_used] columns of the data set, by slot */
-    uint32_t begin, n;                     /* documents [begin, begin + n) */
-    uint64_t n_pieces;                     /* pieces of PIECE_DOCS documents of each column */
-    float *chunk;                          /* [n_columns][n] written: values of each column sent */
+    uint32_t begin, n;
+    uint64_t n_pieces; /* pieces of PIECE_DOCS documents of each column */
+    float *values;     /* [n_columns][n] written: values of each column sent */
 };
 
 static int fill_pieces(void *user, struct rw_share *share)
 {
-    const struct fill_job *job = user;
-    for (uint64_t k, end; rw_share_next(share, &k, &end);) {
-        for (; k < end; k++) {
-            const uint32_t c = (uint32_t)(k / job->n_pieces), n = job->n;
-            const uint32_t from = (uint32_t)(k % job->n_pieces) * PIECE_DOCS;
-            const uint32_t to = n - from < PIECE_DOCS ? n : from + PIECE_DOCS;
-            const struct rw_column *column = job->column[job->scorer->plan.first_slot[c]];
-            const float absent = job->scorer->base.flat->absent;
-            float *values = job->chunk + (size_t)c * n + from;
-            rw_column_values(column, job->begin + from, job->begin + to, absent, values);
-        }
+    const struct chunk *chunk = user;
+    const struct scorer_cuda *s = chunk->scorer;
+    RW_SHARE_EACH(share, k) {
+        const uint32_t c = (uint32_t)(k / chunk->n_pieces), n = chunk->n;
+        const uint32_t from = (uint32_t)(k % chunk->n_pieces) * PIECE_DOCS;
+        const uint32_t to = n - from < PIECE_DOCS ? n : from + PIECE_DOCS;
+        rw_column_values(chunk->column[s->plan.first_slot[c]], chunk->begin + from,
+                         chunk->begin + to, s->base.flat->absent,
+                         chunk->values + (size_t)c * n + from);
     }
     return RW_OK;
 }
 
 /* Enqueues the scoring of a chunk. If some slots have sets, first converts the chunk to the slots'
  * values. */
-static int score_chunk(void *user, const struct rw_transfer_chunk *chunk)
+static int score_chunk(void *user, const struct rw_transfer_chunk *sent)
 {
-    const struct chunk_note *note = user;
-    struct scorer_cuda *s = note->scorer;
+    const struct chunk *chunk = user;
+    struct scorer_cuda *s = chunk->scorer;
     struct rw_predict_args args = s->args;
     struct rw_predict_look_up look_up = s->look_up;
-    args.d_value = chunk->d_data;
-    args.n_docs = look_up.n_docs = note->n_docs;
-    args.d_score = s->d_score + note->begin;
-    s->n_launches += s->d_looked_up ? 2 : 1;
+    args.d_value = sent->d_data;
+    args.n_docs = look_up.n_docs = chunk->n;
+    args.d_score = s->d_score + chunk->begin;
     if (s->d_looked_up) {
-        look_up.d_from = chunk->d_data;
-        look_up.d_to = s->d_looked_up + (size_t)chunk->place * s->chunk_docs * look_up.n_used;
+        look_up.d_from = sent->d_data;
+        look_up.d_to = s->d_looked_up + (size_t)sent->place * s->chunk_docs * look_up.n_used;
         args.d_value = look_up.d_to;
-        RW_CU(s->base.ctx, rw_cuda_predict_look_up(&look_up, chunk->stream));
+        RW_CU(s->base.ctx, rw_cuda_predict_look_up(&look_up, sent->stream));
     }
-    RW_CU(s->base.ctx, rw_cuda_predict(&args, chunk->stream));
+    RW_CU(s->base.ctx, rw_cuda_predict(&args, sent->stream));
     return RW_OK;
 }
 
 static int send_all(struct scorer_cuda *s, const struct rw_column *const *column, uint32_t n_docs)
 {
     RW_TRY(rw_transfer_pipe_begin(s->pipe));
-    for (uint32_t begin = 0; begin < n_docs;) {
-        struct chunk_note note = {.scorer = s, .begin = begin};
+    for (uint32_t begin = 0, n; begin < n_docs; begin += n) {
         void *room;
-        note.n_docs = n_docs - begin < s->chunk_docs ? n_docs - begin : s->chunk_docs;
+        n = n_docs - begin < s->chunk_docs ? n_docs - begin : s->chunk_docs;
         RW_TRY(rw_transfer_pipe_room(s->pipe, &room));
-        struct fill_job job = {s, column, begin, note.n_docs, 0, room};
-        job.n_pieces = ((uint64_t)note.n_docs + PIECE_DOCS - 1) / PIECE_DOCS;
-        rw_parallel(s->base.ctx, s->base.ctx->n_threads, job.n_pieces * s->plan.n_columns, 0,
-                    fill_pieces, &job);
-        const size_t bytes = (size_t)note.n_docs * s->plan.n_columns * sizeof(float);
-        RW_TRY(rw_transfer_pipe_send(s->pipe, room, bytes, score_chunk, &note, NULL));
-        begin += note.n_docs;
+        const uint64_t n_pieces = ((uint64_t)n + PIECE_DOCS - 1) / PIECE_DOCS;
+        struct chunk chunk = {s, column, begin, n, n_pieces, room};
+        rw_parallel(s->base.ctx, s->base.ctx->n_threads, n_pieces * s->plan.n_columns, 0,
+                    fill_pieces, &chunk);
+        const size_t bytes = (size_t)n * s->plan.n_columns * sizeof(float);
+        RW_TRY(rw_transfer_pipe_send(s->pipe, room, bytes, score_chunk, &chunk, NULL));
     }
     return rw_transfer_pipe_end(s->pipe);
 }
@@ -121,11 +109,9 @@ static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *data
     const uint32_t n_docs = dataset->n_docs;
     RW_FREED const struct rw_column **column = NULL;
     const double start = rw_clock_ms();
-    struct rw_transfer_counts before, after;
+    const struct rw_transfer_counts *counts = s->device->counts, before = *counts;
     if (n_docs == 0)
         return RW_OK;
-    s->n_launches = 0;
-    before = *s->device->counts;
     RW_TRY(rw_flat_columns(base->ctx, base->flat, dataset, &column));
     if (n_docs > s->score_room) {
         rw_device_free(s->d_score);
@@ -136,14 +122,13 @@ static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *data
     }
     RW_TRY(send_all(s, column, n_docs));
     RW_TRY(rw_transfer_read(s->device, scores, s->d_score, n_docs * sizeof(double)));
-    after = *s->device->counts;
     rw_log(base->ctx, RW_LOG_DEBUG,
            "device cuda:%d (%s): %u documents, %u features, %d trees in %u batches: %.1f ms, %llu "
-           "launches, %llu bytes sent, %llu fetched",
+           "bytes sent, %llu fetched",
            s->device->number, s->device->name, n_docs, s->plan.n_columns, base->flat->n_trees,
-           s->args.n_batches, rw_clock_ms() - start, (unsigned long long)s->n_launches,
-           (unsigned long long)(after.bytes_to_device - before.bytes_to_device),
-           (unsigned long long)(after.bytes_to_host - before.bytes_to_host));
+           s->args.n_batches, rw_clock_ms() - start,
+           (unsigned long long)(counts->bytes_to_device - before.bytes_to_device),
+           (unsigned long long)(counts->bytes_to_host - before.bytes_to_host));
     return RW_OK;
 }
 
@@ -160,7 +145,7 @@ static double run_ms_cuda(const struct rw_device_scorer *base, uint32_t n_docs)
 
 /* ---- opening ---- */
 
-static int load_model(struct scorer_cuda *s)
+static int load(struct scorer_cuda *s)
 {
     struct rw_device_tables *tables = &s->tables;
     struct rw_predict_args *args = &s->args;
@@ -169,31 +154,24 @@ static int load_model(struct scorer_cuda *s)
     RW_TRY(rw_predict_plan_init(s->base.ctx, &s->plan, flat, s->device->shared_bytes,
                                 s->device->n_threads));
     *args = s->plan.args;
+    *tables = (struct rw_device_tables){.ctx = s->base.ctx, .device = s->device};
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_node, flat->node, flat->first_node[n_trees]));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_leaf, flat->leaf, flat->first_leaf[n_trees]));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_tree, s->plan.tree, n_trees));
-    return RW_DEVICE_TABLE(tables, args->d_batch, s->plan.batch, args->n_batches);
-}
-
-static int load(struct scorer_cuda *s)
-{
-    struct rw_ctx *const ctx = s->base.ctx;
-    const struct rw_flat *flat = s->base.flat;
-    s->tables = (struct rw_device_tables){.ctx = ctx, .device = s->device};
-    RW_TRY(load_model(s));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_batch, s->plan.batch, args->n_batches));
     /* A model without a split sends no values, but its chunks need a size, too. */
-    const size_t doc_bytes = (flat->n_used ? flat->n_used : 1) * sizeof(float);
-    const size_t docs = RW_TUNE_PREDICT_CHUNK_BYTES / doc_bytes;
-    const uint32_t tile = s->args.tile_docs;
-    s->chunk_docs = docs < tile ? tile : (uint32_t)(docs / tile * tile);
+    const size_t docs =
+        RW_TUNE_PREDICT_CHUNK_BYTES / ((flat->n_used ? flat->n_used : 1) * sizeof(float));
+    s->chunk_docs = docs < args->tile_docs ? args->tile_docs
+                                           : (uint32_t)(docs / args->tile_docs * args->tile_docs);
     if (s->plan.slot) { /* tables of the slots' sets, and memory for the slots' values */
         struct rw_predict_look_up *look_up = &s->look_up;
         look_up->n_used = flat->n_used;
         look_up->set_words = flat->set_words;
-        RW_TRY(RW_DEVICE_TABLE(&s->tables, look_up->d_slot, s->plan.slot, flat->n_used));
-        RW_TRY(RW_DEVICE_TABLE(&s->tables, look_up->d_set, flat->set_word,
+        RW_TRY(RW_DEVICE_TABLE(tables, look_up->d_slot, s->plan.slot, flat->n_used));
+        RW_TRY(RW_DEVICE_TABLE(tables, look_up->d_set, flat->set_word,
                                (size_t)flat->n_sets * flat->set_words));
-        RW_TRY(RW_DEVICE_TABLE(&s->tables, s->d_looked_up, NULL,
+        RW_TRY(RW_DEVICE_TABLE(tables, s->d_looked_up, NULL,
                                (size_t)RW_TUNE_PREDICT_STREAMS * s->chunk_docs * flat->n_used));
     }
     const size_t sent_bytes = (s->plan.n_columns ? s->plan.n_columns : 1) * sizeof(float);

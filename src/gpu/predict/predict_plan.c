@@ -81,22 +81,6 @@ size_t rw_predict_shared_bytes(const struct rw_predict_args *args)
     return args->tree_bytes + rows * args->tile_docs * sizeof(float);
 }
 
-/* Lists the columns to send, one per feature. The slots of a feature are consecutive. */
-static int plan_columns(struct rw_ctx *ctx, struct rw_predict_plan *plan,
-                        const struct rw_flat *flat)
-{
-    RW_TRY(RW_ARENA_NEW(ctx, &plan->arena, plan->first_slot, flat->n_used));
-    if (flat->set_of)
-        RW_TRY(RW_ARENA_NEW(ctx, &plan->arena, plan->slot, flat->n_used));
-    for (uint32_t slot = 0; slot < flat->n_used; slot++) {
-        if (slot == 0 || flat->feature[slot] != flat->feature[slot - 1])
-            plan->first_slot[plan->n_columns++] = slot;
-        if (plan->slot)
-            plan->slot[slot] = (struct rw_predict_slot){plan->n_columns - 1, flat->set_of[slot]};
-    }
-    return RW_OK;
-}
-
 int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
                          const struct rw_flat *flat, size_t shared_bytes, int threads)
 {
@@ -108,7 +92,15 @@ int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
         plan->tree[i] = (struct rw_predict_tree){.first_node = flat->first_node[i],
                                                  .first_leaf = flat->first_leaf[i],
                                                  .root = rw_flat_root(flat, i)};
-    RW_TRY(plan_columns(ctx, plan, flat));
+    RW_TRY(RW_ARENA_NEW(ctx, &plan->arena, plan->first_slot, flat->n_used));
+    if (flat->set_of)
+        RW_TRY(RW_ARENA_NEW(ctx, &plan->arena, plan->slot, flat->n_used));
+    for (uint32_t slot = 0; slot < flat->n_used; slot++) { /* a feature's slots are consecutive */
+        if (slot == 0 || flat->feature[slot] != flat->feature[slot - 1])
+            plan->first_slot[plan->n_columns++] = slot;
+        if (plan->slot)
+            plan->slot[slot] = (struct rw_predict_slot){plan->n_columns - 1, flat->set_of[slot]};
+    }
     plan->args.n_used = flat->n_used;
     choose_tile(&plan->args, shared_bytes, threads);
     cut_batches(plan, flat);
