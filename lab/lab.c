@@ -6,7 +6,7 @@
 #include "base/ctx.h"
 #include "gpu/device/cu_check.h"
 #include "lab/kernels/bandwidth.h"
-#include "lab/kernels/packed_private.h"
+#include "lab/kernels/lab_methods.h"
 
 enum { MOST_WORDS = 64 };
 
@@ -21,9 +21,22 @@ const struct rw_lab_suite *rw_lab_suite_at(int i)
 
 const struct rw_hist_method *rw_lab_method_at(int i)
 {
-    const struct rw_hist_method *method = rw_hist_method_at(i);
-    const int is_first_past = i == 0 || rw_hist_method_at(i - 1);
-    return !method && is_first_past ? &rw_hist_packed_private : method;
+    static const struct rw_hist_method *const own[] = {
+        &rw_hist_collision_free, &rw_hist_collision_reduced, &rw_hist_packed_private};
+    const int n_own = (int)(sizeof(own) / sizeof(own[0]));
+    int n = 0;
+    while (rw_hist_method_at(n))
+        n++;
+    return i < n ? rw_hist_method_at(i) : i < n + n_own ? own[i - n] : NULL;
+}
+
+const struct rw_hist_method *rw_lab_method_asked(const struct rw_lab *lab)
+{
+    const char *name = lab->options->method;
+    int i = 0;
+    while (name && strcmp(name, rw_lab_method_at(i)->name) != 0)
+        i++;
+    return name ? rw_lab_method_at(i) : &rw_hist_lanes;
 }
 
 static int check_method(struct rw_ctx *ctx, const struct rw_lab_suite *suite, const char *method)

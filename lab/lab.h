@@ -5,9 +5,9 @@
  * meson.build. A suite makes its inputs, times with rw_lab_time, sends rows (bench/bench.h), and
  * ends with a row of the table "bars" for each figure that it must reach (rw_bench_bar).
  *
- * The methods that train are the library's (gpu/hist/hist.h). Two tables of the laboratory's own
- * stand beside them: operators of generalized histograms (kernels/generalized.h) and methods for
- * raw values (kernels/values.h). */
+ * The methods that train are the library's (gpu/hist/hist.h). The laboratory adds methods with the
+ * same interface (kernels/lab_methods.h), operators of generalized histograms
+ * (kernels/generalized.h), and methods for raw values (kernels/values.h). */
 #pragma once
 
 #include "bench/bench.h"
@@ -70,8 +70,10 @@ const struct rw_lab_suite *rw_lab_suite_at(int i);
 int rw_lab_run(struct rw_ctx *ctx, const struct rw_lab_suite *suite,
                const struct rw_lab_options *options, rw_bench_row_fn row, void *user);
 
-/* The library's methods, then `packed-private`; NULL past the end. */
+/* The library's methods, then the laboratory's (kernels/lab_methods.h); NULL past the end. */
 const struct rw_hist_method *rw_lab_method_at(int i);
+/* Returns the method that the options name, or `lanes`. */
+const struct rw_hist_method *rw_lab_method_asked(const struct rw_lab *lab);
 /* 1 if the options leave this method in. */
 int rw_lab_wants(const struct rw_lab *lab, const char *method);
 /* Times what `run` enqueues on the device's stream: lab->n_runs times after a warm-up. `run`

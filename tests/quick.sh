@@ -142,8 +142,6 @@ emulated_checks() { # PART:FILE...: a command in tests/check per line
         split:*) echo 'check --device cuda --filter categories/3' ;;
         hist:*)
             method=${one#*:hist_}
-            [ "$method" != atomic ] || method=collision
-            [ "$method" != reduced ] || method=collision_reduced
             grep -qx "RW_HIST_METHOD($method)" src/gpu/hist/methods.def || method=lanes
             echo "check --device cuda --hist $(echo "$method" | tr _ -) --filter columns/h"
             ;;

@@ -98,12 +98,6 @@ same() { # name, description: compared with the configuration's first training
         no "$2: not as on $one"
     fi
 }
-# A method refuses too many codes. The configuration must then really have more codes than the method allows: at most
-# --bins, one for all other categories and one for missing values, in multiples of four.
-refused() { # name method most
-    set -- "$3" $(sed -n "s/^.*histogram method '$2' takes at most \([0-9]*\) bins, not \([0-9]*\).*/\1 \2/p" "$1.err")
-    [ $# = 3 ] && [ "$3" -gt "$2" ] && [ "$3" -le $((($1 + 5) / 4 * 4)) ]
-}
 each() { # what to do with each configuration: $config, $n, $data, $valid, $rest
     n=0
     while IFS='|' read -r config data valid rest; do
@@ -157,28 +151,16 @@ ask_methods() {
     done
 }
 see_methods() {
-    most=$(echo "$rest" | sed -n 's/.*--bins \([0-9]*\).*/\1/p')
     for method in $methods; do
-        if [ ! -s "$config.$method.metrics" ] && refused "$config.$method" $method "${most:-255}"; then
-            echo "$method" >>methods.refused
-        else
-            same "$config.$method" "$config: $two --hist $method"
-        fi
+        same "$config.$method" "$config: $two --hist $method"
     done
 }
 case $gpu$parts in 1*methods*)
     methods=$(sed -n 's/^RW_HIST_METHOD(\([a-z_]*\)).*/\1/p' "$root/src/gpu/hist/methods.def" | tr _ -)
-    [ "$(echo $methods | wc -w)" -ge 8 ] || no "methods are not found in src/gpu/hist/methods.def: $methods"
-    : >methods.refused
+    [ "$(echo $methods | wc -w)" -ge 4 ] || no "methods are not found in src/gpu/hist/methods.def: $methods"
     each_grown ask_methods >jobs
     run_jobs
     each_grown see_methods
-    for method in $methods; do
-        times=$(grep -cx "$method" methods.refused)
-        echo "--hist $method: trained $(($(grep -vc -e '--refit' configurations) - times)) times, refused $times"
-        [ $method = collision-free ] && continue # few bins
-        [ "$times" -le 3 ] || [ -n "${NAMES:-}" ] || no "--hist $method refuses $times of $n configurations"
-    done
     timed methods
     ;;
 esac

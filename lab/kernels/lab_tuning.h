@@ -87,6 +87,18 @@
 #define RW_TUNE_MULTI_SAMPLE        262144
 #define RW_TUNE_MULTI_SAMPLE_GROUPS 256
 
+/* ---- collision-free ---- The paper's own (tables 5 and 7).
+ * Threads per block with at most FEW_BINS bins (FEW_THREADS) and with more (MANY_THREADS). Words in
+ * flight per thread with up to 2, up to 8 and more bins. The document's hybrid uses the method
+ * without timing up to HYBRID_BINS bins. */
+#define RW_TUNE_FREE_FEW_BINS     32
+#define RW_TUNE_FREE_FEW_THREADS  128
+#define RW_TUNE_FREE_MANY_THREADS 64
+#define RW_TUNE_FREE_UNROLL_2     1
+#define RW_TUNE_FREE_UNROLL_8     4
+#define RW_TUNE_FREE_UNROLL_MORE  16
+#define RW_TUNE_FREE_HYBRID_BINS  16
+
 /* ---- raw values ---- First guesses, to be measured. */
 /* privatized: 16-byte words of values in flight a thread; values that a block takes at least, alone
  * and for each bin that it clears and drains. */

@@ -4,7 +4,7 @@
  * bins fit where 32-bit counters would not, and a thread's words lie in a bank of its own, so that
  * the rate is level whatever the data. Counts only.
  *
- * Shapes: columns [n_features][column_words] of 8-bit codes; shared [n_bins / 4][threads] words;
+ * Shapes: columns [n_features][column_words]; shared [n_bins / 4][threads] words;
  * result [n_nodes][n_features][n_bins].
  *
  * Decomposition: a block a (job, feature); threads over words of codes, or over positions of the
@@ -13,8 +13,8 @@
  * + 3, over the threads, two counters at a time in halves of a word, starting at its own number so
  * that a warp touches 32 banks; it keeps the four totals in registers and adds them to the result
  * at the end. */
-#include "lab/kernels/packed_private.h"
-#include "gpu/hist/hist_block.cuh"
+#include "lab/kernels/lab_block.cuh"
+#include "lab/kernels/lab_methods.h"
 
 enum {
     HIST_PACKED_THREADS = 64, /* the slides' */
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(HIST_PACKED_THREADS)
     const uint64_t step = (uint64_t)HIST_PACKED_ROUND * HIST_PACKED_THREADS;
     for (uint64_t lo = work.lo; lo < work.hi; lo += step) { /* alike for the whole block */
         const uint64_t hi = work.hi - lo < step ? work.hi : lo + step;
-        hist_visit<8, RW_HIST_COUNT, HIST_PACKED_UNROLL>(
+        hist_visit_any<RW_HIST_COUNT, HIST_PACKED_UNROLL>(
             a, work, lo, hi, [&](uint32_t code, const struct hist_item &) {
                 own[(code >> 2) * HIST_PACKED_THREADS] += 1u << ((code & 3) * 8);
             });
@@ -80,17 +80,10 @@ static struct rw_hist_launch launch_of(const struct rw_hist_call *call, struct r
             (args->n_bins + 3) / 4 * HIST_PACKED_THREADS * sizeof(uint32_t)};
 }
 
-static int run(const struct rw_hist_call *call, void *stream)
-{
-    return rw_cuda_hist_in_place(call, launch_of, 0, stream);
-}
-
 const struct rw_hist_method rw_hist_packed_private = {
     .name = "packed-private",
-    .bits = 8,
     .most_bins = HIST_PACKED_MOST_BINS,
     .sums = 1u << RW_HIST_COUNT,
-    .zero_skip = 1,
     .scratch_bytes = rw_hist_derive_bytes,
-    .run = run,
+    .run = hist_in_place<launch_of>,
 };

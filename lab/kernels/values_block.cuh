@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/hist/hist_block.cuh"
+#include "gpu/hist/hist.h"
 #include "lab/kernels/values.h"
 
 /* What a value is compared as. */

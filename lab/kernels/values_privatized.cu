@@ -23,6 +23,29 @@
 
 enum { MOST_THREADS = 1024, BYTE_VALUES = 256 };
 
+/* Returns the first step of rw_edge_search over n edges: the largest power of 2 below n; 0 if n is
+ * 1. */
+__host__ __device__ __forceinline__ uint32_t rw_edge_top(uint32_t n)
+{
+    uint32_t top = 0;
+    for (uint32_t step = 1; step < n; step *= 2)
+        top = step;
+    return top;
+}
+
+/* Returns the index of the last of n ascending edges that is at most x; edge[0] must be at most x.
+ * top: rw_edge_top(n). Every thread takes the same number of steps, so the lanes of a warp do not
+ * diverge. */
+template <class E>
+__device__ __forceinline__ uint32_t rw_edge_search(const E *edge, uint32_t n, uint32_t top, E x)
+{
+    uint32_t at = 0;
+    for (uint32_t step = top; step > 0; step /= 2)
+        if (at + step < n && edge[at + step] <= x)
+            at += step;
+    return at;
+}
+
 struct private_hist {
     uint32_t *count, *low, *high; /* the sum is high * 2^32 + low, modulo 2^64 */
 };

@@ -16,9 +16,9 @@
 #include <cuda/std/limits>
 #include <thrust/iterator/transform_iterator.h>
 
-#include "gpu/hist/hist_block.cuh"
 #include "lab/kernels/values_block.cuh"
 
+enum { SORT_SEARCH_THREADS = 256 };
 enum { BLOCKS = 16 }; /* a multiprocessor, of the kernels around the sort; a first guess */
 
 static unsigned blocks_for(uint64_t n, const int n_multiprocessors)
@@ -160,6 +160,20 @@ __global__ void __launch_bounds__(SORT_SEARCH_THREADS)
             atomicAdd(a.d_sum + b, (unsigned long long)sum);
         }
     }
+}
+
+/* Consecutive parts of a scratch memory. base NULL: only computes the size. */
+struct sort_search_layout {
+    char *base;
+    size_t bytes; /* taken so far */
+};
+
+/* Returns the address of the next n elements; NULL if the layout has no base. */
+template <class P> static P *sort_search_take(struct sort_search_layout *at, uint64_t n)
+{
+    char *const p = at->base ? at->base + at->bytes : NULL;
+    at->bytes += rw_hist_round_up(n * sizeof(P));
+    return (P *)p;
 }
 
 template <class T> struct value_parts {

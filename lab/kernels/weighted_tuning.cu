@@ -3,11 +3,9 @@
  *
  * Why: Figure 8 asks what each does; the method itself has both as constants (tuning.h), chosen by
  * this table.
- * Shapes, decomposition, draining: those of collision in gpu/hist/hist_atomic.cu, whose kernel this
- * is. */
+ * Shapes, decomposition, draining: those of gpu/hist/hist_collision.cu, whose kernel this is. */
+#include "lab/kernels/lab_block.cuh"
 #include "lab/kernels/weighted_tuning.h"
-#include "gpu/hist/hist_block.cuh"
-#include "gpu/device/tuning.h"
 
 enum { MOST_THREADS = 1024 };
 
@@ -38,8 +36,7 @@ __global__ void __launch_bounds__(MOST_THREADS)
 template <int UNROLL, int WARPS>
 static struct rw_hist_launch launch_of(const struct rw_hist_call *call, struct rw_hist_args *args)
 {
-    static const rw_hist_kernel_fn kernel[] = {NULL, tuned_collision_kernel<UNROLL, RW_HIST_MART>,
-                                               NULL, tuned_collision_kernel<UNROLL, RW_HIST_FLOAT>};
+    static const rw_hist_kernel_fn kernel[] = LAB_WITH_SUMS(tuned_collision_kernel, UNROLL);
     return {kernel[call->sums], 32 * WARPS,
             args->n_bins * sizeof(uint32_t) * hist_words(call->sums)};
 }

@@ -1,4 +1,5 @@
 #include "lab/suites/lab_call.h"
+#include "lab/kernels/lab_methods.h"
 
 #include <math.h>
 

@@ -129,7 +129,7 @@ static int run(struct rw_lab *lab)
     const struct rw_lab_options *o = lab->options;
     struct lanes s = {.lab = lab};
     int status;
-    s.method = rw_hist_method_find(o->method ? o->method : "lanes");
+    s.method = rw_lab_method_asked(lab);
     RW_TRY(has_bins(lab->ctx, o->n_bins));
     rw_lab_level_init(s.level[0], LENGTH(widths) * N_CALLS);
     RW_TRY_OUT(rw_lab_docs_asked(lab, &s.docs));

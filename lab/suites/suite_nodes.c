@@ -70,7 +70,7 @@ static int init(struct nodes *s)
 {
     struct rw_ctx *ctx = s->lab->ctx;
     const struct rw_lab_options *o = s->lab->options;
-    const struct rw_hist_method *method = rw_hist_method_find(o->method ? o->method : "lanes");
+    const struct rw_hist_method *method = rw_lab_method_asked(s->lab);
     RW_TRY(rw_asked_init(ctx, &s->asked, o->quick ? QUICK_QUERIES : QUERIES, o->seed));
     for (int g = 0; g < N_GROUPS; g++)
         RW_TRY(init_group(s, g, method));
@@ -151,7 +151,7 @@ static int all_leave_clean(const struct nodes *s)
 {
     int clean = 1;
     for (int g = 0; g < N_GROUPS; g++)
-        clean &= !s->group[g].matrix || s->group[g].method->leaves_clean;
+        clean &= !s->group[g].matrix || s->group[g].method->reads_tiles;
     return clean;
 }
 
@@ -164,7 +164,7 @@ static int run_group(struct nodes *s, int g, const struct rw_asked_batch *batch,
     const struct group *group = &s->group[g];
     const uint64_t at = (uint64_t)buffer * group->n_features * group->n_bins;
     const uint64_t first = batch ? batch->first_node : 0;
-    const int by_position = batch && s->by_position && group->method->by_position;
+    const int by_position = batch && s->by_position && group->method->reads_tiles;
     struct rw_hist_call call = {
         .matrix = group->matrix,
         .sums = RW_HIST_MART,

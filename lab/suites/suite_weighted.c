@@ -1,8 +1,8 @@
 /* Xu et al., "Efficient weighted histogramming on GPUs with CUDA": Figures 4 to 11 and Tables 4 to
  * 7 on this machine, with the document's float weights and with exact ones. */
 #include <math.h>
-#include <string.h>
 
+#include "lab/kernels/lab_tuning.h"
 #include "lab/suites/weighted.h"
 
 const enum rw_hist_sums rw_weighted_sums[RW_WEIGHTED_SUMS] = {RW_HIST_FLOAT, RW_HIST_MART};
@@ -20,10 +20,21 @@ void rw_weighted_three(struct rw_hist_candidates *out)
 void rw_weighted_all(struct rw_hist_candidates *out)
 {
     *out = (struct rw_hist_candidates){.n = 0};
-    for (int i = 0; rw_hist_method_at(i) && out->n < RW_HIST_MOST_CANDIDATES; i++) {
-        if (strcmp(rw_hist_method_at(i)->name, "global-atomic") != 0)
-            out->method[out->n++] = rw_hist_method_at(i);
+    for (int i = 0; rw_lab_method_at(i) && out->n < RW_HIST_MOST_CANDIDATES; i++) {
+        if (rw_lab_method_at(i) != &rw_hist_global_atomic)
+            out->method[out->n++] = rw_lab_method_at(i);
     }
+}
+
+int rw_weighted_choose(const struct rw_lab_call *c, const struct rw_hist_candidates *candidates,
+                       struct rw_hist_choice *out)
+{
+    const int by_rule = candidates->method[0] == &rw_hist_collision_free &&
+                        c->call.matrix->n_bins <= RW_TUNE_FREE_HYBRID_BINS;
+    if (!by_rule)
+        return rw_hist_choose(c->lab->device, &c->call, candidates, out);
+    *out = (struct rw_hist_choice){.method = &rw_hist_collision_free, .how = RW_HIST_BY_RULE};
+    return RW_OK;
 }
 
 void rw_weighted_add_call(struct rw_bench_line *line, const struct rw_lab_call *c)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lab/suites/lab_call.h"
+#include "lab/kernels/lab_methods.h"
 #include "gpu/hist/hist.h"
 
 #ifdef __cplusplus
@@ -44,8 +45,12 @@ enum { RW_WEIGHTED_SUMS = 2 };
 extern const enum rw_hist_sums rw_weighted_sums[RW_WEIGHTED_SUMS];
 /* collision-free, collision, collision-reduced. */
 void rw_weighted_three(struct rw_hist_candidates *out);
-/* Every method of the table but global-atomic, which the suite `contention` has. */
+/* Every method but global-atomic, which the suite `contention` has. */
 void rw_weighted_all(struct rw_hist_candidates *out);
+/* As rw_hist_choose, with the document's rule: if collision-free is the first candidate, a call of
+ * few bins takes it without timing. */
+int rw_weighted_choose(const struct rw_lab_call *c, const struct rw_hist_candidates *candidates,
+                       struct rw_hist_choice *out);
 
 /* sums, bins, bits, docs, features, method, zero_skip. */
 void rw_weighted_add_call(struct rw_bench_line *line, const struct rw_lab_call *c);

@@ -168,7 +168,7 @@ static int choose_one(struct rw_lab_call *c, const struct rw_weighted_group *fro
     if (!how->zero_skip)
         c->call.d_frequent = NULL;
     RW_TRY(rw_lab_call_choosing(c, how->candidates));
-    return rw_hist_choose(c->lab->device, &c->call, how->candidates, choice);
+    return rw_weighted_choose(c, how->candidates, choice);
 }
 
 /* The features of one choice become a group. */

@@ -111,7 +111,7 @@ static int all_methods(struct mixed *x, enum rw_hist_sums sums)
     }
     for (int call = 0; call < 2 * x->all.n; call++) {
         const struct rw_hist_method *method = x->all.method[call / 2];
-        if (rw_lab_wants(x->w->lab, method->name) && (call % 2 == 0 || method->zero_skip))
+        if (rw_lab_wants(x->w->lab, method->name) && (call % 2 == 0 || !method->reads_tiles))
             RW_TRY(one_method(x, sums, call));
     }
     return RW_OK;
@@ -144,7 +144,7 @@ static int choose_group(struct mixed *x, const struct rw_hist_candidates *among,
     RW_TRY(RW_NEW(lab->ctx, choice, 1));
     RW_TRY_OUT(set_call(x, g, sums, 0)); /* the first method need not take it */
     RW_TRY_OUT(rw_lab_call_choosing(c, among));
-    RW_TRY_OUT(rw_hist_choose(lab->device, &c->call, among, choice));
+    RW_TRY_OUT(rw_weighted_choose(c, among, choice));
     RW_TRY_OUT(rw_transfer_wait(lab->device));
     *choosing_ms = choice->choosing_ms;
     *call = choice->zero_skip;

@@ -185,7 +185,7 @@ static int all_features(struct rw_lab *lab, struct rw_weighted_group *group,
     rw_weighted_all(&all);
     for (int i = 0; i < all.n; i++) {
         const struct rw_hist_method *method = all.method[i];
-        for (int skip = 0; skip <= method->zero_skip; skip++) {
+        for (int skip = 0; skip <= !method->reads_tiles; skip++) {
             const struct rw_lab_ask ask = {.method = method, .sums = sums, .zero_skip = skip};
             if (rw_lab_wants(lab, method->name))
                 RW_TRY(one_method(lab, group, docs, &ask));

@@ -4,5 +4,5 @@
 #include "hist_run.h"
 
 /* Made MSLR data and columns made to be hard, against rw_cuts_make and rw_bins_make. Failures
- * are counted for `sort-search`, which finds the boundaries. */
+ * are counted for the first method of the run. */
 void stage_cuts(struct hist_run *run);

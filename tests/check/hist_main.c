@@ -16,7 +16,7 @@ struct width {
 static const struct width all_widths[] = {
     {8, 1},   {4, 2},    {4, 3},    {4, 15},   {4, 16},   {8, 2},     {8, 15},
     {8, 16},  {8, 17},   {8, 64},   {8, 128},  {8, 255},  {8, 256},   {16, 2},
-    {16, 16}, {16, 255}, {16, 256}, {16, 257}, {16, 512}, {16, 1023}, {16, 1024}};
+    {16, 16}, {16, 255}, {16, 256}, {16, 257}, {16, 512}, {16, 1023}, {16, 1025}};
 static const struct width few_widths[] = {{4, 16}, {8, 64}, {8, 256}, {16, 512}, {16, 1024}};
 static const uint32_t feature_counts[] = {1, 2, 31, 32, 33, 46, 128, 136, 137, 200, 700};
 static const enum rw_hist_sums exact_sums[] = {RW_HIST_MART, RW_HIST_NEWTON, RW_HIST_COUNT};

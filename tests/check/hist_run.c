@@ -277,11 +277,9 @@ int hist_run_prepare(struct hist_run *run, const struct hist_call_spec *spec)
 int hist_run_may(const struct hist_run *run, const struct rw_hist_method *method)
 {
     const struct rw_hist_call *call = &run->call;
-    return (method->reads_far || !call->far) &&
-           (!method->bits || (method->bits & (unsigned)run->spec.bits)) &&
-           run->spec.n_bins <= method->most_bins && (method->sums >> call->sums & 1u) &&
-           (!call->zero_skip || method->zero_skip) &&
-           (!call->by_position || (method->by_position && !call->far));
+    return (method->reads_tiles || !call->far) && run->spec.n_bins <= method->most_bins &&
+           (method->sums >> call->sums & 1u) && (!call->zero_skip || !method->reads_tiles) &&
+           (!call->by_position || (method->reads_tiles && !call->far));
 }
 
 struct expect_job {
@@ -481,7 +479,7 @@ static void run_method(struct hist_run *run, struct hist_tally *tally,
         return;
     }
     call->d_scratch = hist_buffer_at(&run->d_scratch);
-    call->clean_scratch = tally->method->leaves_clean && tally->passed % 2;
+    call->clean_scratch = tally->method->reads_tiles && tally->passed % 2;
     if (call->clean_scratch && cudaMemsetAsync(call->d_scratch, 0, run->d_scratch.bytes,
                                                run->device->stream) != cudaSuccess) {
         hist_run_failed(run, tally, spec, "scratch cannot be cleared");
@@ -571,7 +569,7 @@ static void run_methods(struct hist_run *run, const struct hist_call_spec *spec)
 {
     for (int m = 0; m < run->n_methods; m++) {
         hist_run_one(run, &run->tally[m], spec);
-        if (!run->dead && run->tally[m].method->takes_estimates && run->call.n_nodes > 0)
+        if (!run->dead && run->tally[m].method->reads_tiles && run->call.n_nodes > 0)
             run_estimated(run, &run->tally[m], spec);
         if (!run->dead && run->tally[m].method->reads_tiles)
             hist_far_run(run, &run->tally[m], spec);

@@ -15,7 +15,7 @@ FORMATS = (
 NOT_READ = (  # written only
     "xgboost-dump opensearch elasticsearch elasticsearch-ml eslr-raw vespa c java go python pmml"
 ).split()
-HIST = "collision-free sort-search multi".split()  # of the methods that a GPU has
+HIST = "collision multi".split()  # of the methods that a GPU has
 FIT = "--rounds 3 --leaves 4 --min-docs 2"
 ONE = "--threads 1 --quiet"
 

@@ -4,29 +4,42 @@
 #include "base/ctx.h"
 #include "gpu/hist/hist.h"
 
-static struct rw_hist_candidates candidates_of(const struct rw_hist_method *a,
-                                               const struct rw_hist_method *b)
-{
-    return (struct rw_hist_candidates){.n = 2, .method = {a, b}};
-}
-
 Test(hist_hybrid, names)
 {
     struct rw_ctx *ctx;
     const struct rw_hist_method *method;
     cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
-    cr_assert_eq(rw_hist_method_named(ctx, "collision-reduced", &method), RW_OK);
-    cr_expect_eq(method, &rw_hist_collision_reduced);
-    static const char *const nearest[][2] = {{"lane", "lanes"},
-                                             {"colision", "collision"},
-                                             {"collision-fre", "collision-free"},
-                                             {"sort_search", "sort-search"}};
+    cr_assert_eq(rw_hist_method_named(ctx, "global-atomic", &method), RW_OK);
+    cr_expect_eq(method, &rw_hist_global_atomic);
+    static const char *const nearest[][2] = {
+        {"lane", "lanes"}, {"colision", "collision"}, {"collision-fre", "collision"}};
     for (size_t i = 0; i < sizeof(nearest) / sizeof(nearest[0]); i++) {
         char text[64];
         snprintf(text, sizeof(text), "the nearest is '%s'", nearest[i][1]);
         cr_expect_eq(rw_hist_method_named(ctx, nearest[i][0], &method), RW_ERR_ARGUMENT);
         cr_expect_null(method);
         cr_expect(strstr(rw_last_error(ctx), text), "%s", rw_last_error(ctx));
+    }
+    rw_ctx_free(ctx);
+}
+
+/* The laboratory's methods are known, and refused with the names of those that train. */
+Test(hist_hybrid, names_of_the_laboratory)
+{
+    static const char *const names[] = {"collision-free", "collision-reduced", "privatized",
+                                        "sort-search"};
+    struct rw_ctx *ctx;
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const struct rw_hist_method *method;
+        char text[256];
+        snprintf(text, sizeof(text),
+                 "histogram method '%s' is measured in the laboratory and not used for training; "
+                 "expected one of: auto, lanes, global-atomic, collision, multi",
+                 names[i]);
+        cr_expect_eq(rw_hist_method_named(ctx, names[i], &method), RW_ERR_ARGUMENT);
+        cr_expect_null(method);
+        cr_expect_str_eq(rw_last_error(ctx), text);
     }
     rw_ctx_free(ctx);
 }
@@ -81,8 +94,7 @@ Test(hist_hybrid, rows)
         for (int bits = 4; bits <= 16; bits *= 2) {
             const uint32_t most = bits == 16 ? RW_HIST_MOST_BINS : 1u << bits;
             for (int sums = RW_HIST_COUNT; sums <= RW_HIST_FLOAT; sums++) {
-                const int declared = (!method->bits || (method->bits & (unsigned)bits)) &&
-                                     (method->sums >> sums & 1u);
+                const int declared = method->sums >> sums & 1u;
                 cr_expect_eq(takes(method, bits, 2, (enum rw_hist_sums)sums), declared, "%s", name);
                 cr_expect_eq(takes(method, bits, most, (enum rw_hist_sums)sums),
                              declared && most <= method->most_bins, "%s", name);
@@ -90,15 +102,6 @@ Test(hist_hybrid, rows)
         }
     }
     cr_expect_null(rw_hist_method_at((int)(sizeof(rows) / sizeof(rows[0]))));
-}
-
-/* No row of the table is one. */
-Test(hist_hybrid, a_method_of_some_widths)
-{
-    struct rw_hist_method some = rw_hist_collision;
-    some.bits = 4 | 16;
-    cr_expect(takes(&some, 4, 2, RW_HIST_COUNT) && takes(&some, 16, 2, RW_HIST_COUNT));
-    cr_expect_not(takes(&some, 8, 2, RW_HIST_COUNT));
 }
 
 Test(hist_hybrid, training_never_tries_the_baseline)
@@ -112,21 +115,6 @@ Test(hist_hybrid, training_never_tries_the_baseline)
         lanes += all.method[i] == &rw_hist_lanes;
     }
     cr_expect_eq(lanes, 1);
-}
-
-Test(hist_hybrid, rule)
-{
-    const struct rw_hist_candidates ours = candidates_of(&rw_hist_collision_free, &rw_hist_lanes);
-    const struct rw_hist_candidates theirs =
-        candidates_of(&rw_hist_collision, &rw_hist_collision_free);
-    const struct rw_hist_candidates neither =
-        candidates_of(&rw_hist_collision, &rw_hist_collision_reduced);
-    cr_expect_eq(rw_hist_rule(&ours, 2), &rw_hist_lanes);
-    cr_expect_eq(rw_hist_rule(&ours, 16), &rw_hist_lanes);
-    cr_expect_null(rw_hist_rule(&ours, 17));
-    cr_expect_eq(rw_hist_rule(&theirs, 16), &rw_hist_collision_free);
-    cr_expect_null(rw_hist_rule(&theirs, 17));
-    cr_expect_null(rw_hist_rule(&neither, 2));
 }
 
 Test(hist_hybrid, refused)
@@ -144,9 +132,11 @@ Test(hist_hybrid, refused)
                                 .shared_bytes = 232448};
     cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
     cr_assert_eq(rw_hist_check(ctx, &rw_hist_lanes, &call), RW_OK, "%s", rw_last_error(ctx));
-    cr_expect_eq(rw_hist_check(ctx, &rw_hist_collision_free, &call), RW_ERR_UNSUPPORTED);
+    struct rw_hist_method few = rw_hist_lanes; /* no row of the table has a lower bound */
+    few.most_bins = 128;
+    cr_expect_eq(rw_hist_check(ctx, &few, &call), RW_ERR_UNSUPPORTED);
     cr_expect_str_eq(rw_last_error(ctx),
-                     "histogram method 'collision-free' takes at most 128 bins, not 1024");
+                     "histogram method 'lanes' takes at most 128 bins, not 1024");
     rw_ctx_free(ctx);
 }
 

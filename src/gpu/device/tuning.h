@@ -55,57 +55,37 @@
 #define RW_TUNE_LANES_LEAST_DOCS 512
 #define RW_TUNE_LANES_BLOCK_DOCS 1200
 
-/* ---- the papers' methods ----
+/* ---- methods that read columns ----
  *
- * These constants are the papers' own (tables 5 and 6 of weighted histogramming, the slides of
- * privatized histograms) if they state one, else estimates. */
+ * These constants are the papers' own (Figure 8 of weighted histogramming has 8 warps and 1 word
+ * for collision) if they state one, else estimates. */
 /* Documents of a job, which is a segment of a node's documents. The minimum keeps clearing and
  * draining a histogram cheap compared with the job. The maximum spreads a large node over the
  * device even with many features. Multiples of 32. */
 #define RW_TUNE_HIST_LEAST_SEGMENT 4096
 #define RW_TUNE_HIST_MOST_SEGMENT  4194304
-/* Most documents of a node that collision and privatized give to one block per feature. If no node
- * of a call has more, that saves the launches that clear and subtract. */
+/* Most documents of a node that collision gives to one block per feature. If no node of a call has
+ * more, that saves the launches that clear and subtract. */
 #define RW_TUNE_HIST_WHOLE_NODE    16384
 #define RW_TUNE_HIST_WHOLE_THREADS 1024 /* threads of that block */
 /* Blocks per multiprocessor into which a launch is divided; TOTALS_BLOCKS for the totals of nodes
  * (zero-skip). */
 #define RW_TUNE_HIST_BLOCKS        16
 #define RW_TUNE_HIST_TOTALS_BLOCKS 4
-/* global-atomic: threads per block. collision and privatized: threads per block, and words in
- * flight per thread. Figure 8 of weighted histogramming has 8 warps and 1 word. */
+/* Threads per block; of collision and multi also words of codes in flight per thread. */
 #define RW_TUNE_GLOBAL_ATOMIC_THREADS 256
 #define RW_TUNE_COLLISION_THREADS     256
 #define RW_TUNE_COLLISION_UNROLL      2
-/* collision-free: threads per block with at most FEW_BINS bins (FEW_THREADS) and with more
- * (MANY_THREADS). */
-#define RW_TUNE_FREE_FEW_BINS     32
-#define RW_TUNE_FREE_FEW_THREADS  128
-#define RW_TUNE_FREE_MANY_THREADS 64
-/* Words in flight per thread with up to 2, up to 8 and more bins (table 5). */
-#define RW_TUNE_FREE_UNROLL_2    1
-#define RW_TUNE_FREE_UNROLL_8    4
-#define RW_TUNE_FREE_UNROLL_MORE 16
-/* multi: threads per block, and words of codes in flight per thread. */
-#define RW_TUNE_MULTI_HIST_THREADS 1024
-#define RW_TUNE_MULTI_HIST_UNROLL  2
-/* sort-search: DOCS: most documents x features that are sorted at a time. SEGMENT: minimum
- * documents of a job that makes keys. */
-#define RW_TUNE_SORT_SEARCH_DOCS    67108864
-#define RW_TUNE_SORT_SEARCH_SEGMENT 256
+#define RW_TUNE_MULTI_HIST_THREADS    1024
+#define RW_TUNE_MULTI_HIST_UNROLL     2
 
 /* ---- hybrid: the choice of a method (gpu/hist/hist.h) ----
  *
  * Not measured, unless a comment has figures. */
-/* The rule: `lanes` is used without timing if no feature of a group has more than FEW_LANES codes,
- * which fit 4 bits. If `lanes` is no candidate, `collision-free` is used up to FEW_FREE codes
- * (table 7 of weighted histogramming). */
+/* `lanes` is used without timing if no feature of a group has more codes than this, which fit 4
+ * bits. */
 #define RW_TUNE_HYBRID_FEW_LANES 16
-#define RW_TUNE_HYBRID_FEW_FREE  16
-/* TURNS: runs of each candidate. HOPELESS: a candidate that is slower than the best so far by more
- * than this factor is not run after its second run, unless it is the preferred method. */
-#define RW_TUNE_HYBRID_TURNS    4
-#define RW_TUNE_HYBRID_HOPELESS 1.5
+#define RW_TUNE_HYBRID_TURNS     3 /* runs of each candidate */
 /* BELIEVED: times are believed if `lanes` takes at most this factor of the expected time, which is
  * that of the memory's bandwidth plus LAUNCH_MS. At 4065 billion updates per second (see `lanes`
  * above) the factor is 1.2. AGAIN: a choice by timing that is not `lanes` is checked again at the
@@ -118,9 +98,6 @@
  * but not at the root. At 1,024 bins `multi` takes 0.81 of the time of `lanes` at the root. On
  * 10,045 documents of 46 features `collision` is rightly chosen. */
 #define RW_TUNE_HYBRID_FAVOUR 0.7
-/* Most bytes of scratch that a candidate may need, except `lanes`; also at most a quarter of the
- * memory that is left. A method that needs more, to sort all codes at once, would also be slow. */
-#define RW_TUNE_HYBRID_SCRATCH 1073741824
 
 /* ---- engine ----
  *

@@ -52,7 +52,7 @@ int rw_cuda_takes_moved(const struct rw_cuda *cuda, int maybe)
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_method *method = &cuda->method[g];
         takes &= (maybe && may_choose(cuda, g)) ||
-                 (method->is_chosen && method->choice.method->by_position);
+                 (method->is_chosen && method->choice.method->reads_tiles);
     }
     return takes;
 }
@@ -70,7 +70,7 @@ static size_t scratch_bytes(const struct rw_cuda *cuda, const struct rw_hist_met
     trial.node = trial.d_node = &node;
     trial.d_list = cuda->nodes.partition.d_list;
     trial.n_nodes = 1;
-    for (int skip = 0; skip <= (method->zero_skip != 0); skip++) {
+    for (int skip = 0; skip <= !method->reads_tiles; skip++) {
         trial.zero_skip = skip;
         for (uint64_t n = cuda->n_docs; n > 0; n /= 2) {
             node = (struct rw_hist_node){cuda->nodes.half + cuda->n_docs - n, n};
@@ -83,11 +83,10 @@ static size_t scratch_bytes(const struct rw_cuda *cuda, const struct rw_hist_met
     return most + most / 16 + (size_t)call->matrix->n_features * call->matrix->n_bins * 24 + 4096;
 }
 
-/* Leaves out candidates that cannot take the group's calls, or need more than most_bytes of
- * scratch. If a method is forced or codes are in host memory, chooses the first candidate. Raises
- * *small to the scratch of the preferred method or, after a choice, of each candidate. Raises
- * *large to the largest scratch of a candidate. */
-static int plan_group(struct rw_cuda *cuda, int g, size_t most_bytes, size_t *small, size_t *large)
+/* Leaves out candidates that cannot take the group's calls. If a method is forced or codes are in
+ * host memory, chooses the first candidate. Raises *small to the scratch of the preferred method
+ * or, after a choice, of each candidate. Raises *large to the largest scratch of a candidate. */
+static int plan_group(struct rw_cuda *cuda, int g, size_t *small, size_t *large)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
     struct rw_cuda_method *of = &cuda->method[g];
@@ -110,12 +109,9 @@ static int plan_group(struct rw_cuda *cuda, int g, size_t most_bytes, size_t *sm
         if (rw_hist_check(ctx, method, &call) < 0)
             continue;
         const size_t bytes = scratch_bytes(cuda, method, &call);
-        const int is_needed = of->is_chosen || method == &rw_hist_lanes;
-        if (bytes > most_bytes && !is_needed)
-            continue;
         kept.method[kept.n++] = method;
         *large = bytes > *large ? bytes : *large;
-        if (is_needed)
+        if (of->is_chosen || method == &rw_hist_lanes)
             *small = bytes > *small ? bytes : *small;
     }
     of->candidates = kept;
@@ -144,11 +140,9 @@ int rw_cuda_plan_histograms(struct rw_cuda *cuda)
 {
     enum { MOST = RW_TUNE_ENGINE_NODES, LARGE = 8 };
     size_t small = 0, large = 0;
-    const uint64_t left = rw_cuda_left_bytes(&cuda->memory);
-    const size_t most = left / 4 < RW_TUNE_HYBRID_SCRATCH ? left / 4 : RW_TUNE_HYBRID_SCRATCH;
     const int batch = cuda->host.base.batch < (int)MOST ? cuda->host.base.batch : (int)MOST;
     for (int g = 0; g < cuda->n_groups; g++)
-        RW_TRY(plan_group(cuda, g, most, &small, &large));
+        RW_TRY(plan_group(cuda, g, &small, &large));
     /* Scratch for two calls: as many small nodes as a call takes, and a batch with a large node,
      * whose drained cells (gpu/hist/hist_lanes.cu) may be wider. With less, it would take two. */
     plan_nodes(cuda, MOST, cuda->n_docs / 2 / MOST, &small);
@@ -178,7 +172,7 @@ int rw_cuda_list_candidates(struct rw_cuda *cuda)
     cuda->codes.wants_columns = 0;
     for (int i = 0; i < all.n; i++) {
         /* a forced method that cannot read host-resident codes was refused */
-        if (!all.method[i]->reads_far && cuda->codes.place.is_far)
+        if (!all.method[i]->reads_tiles && cuda->codes.place.is_far)
             continue;
         kept.method[kept.n++] = all.method[i];
         cuda->codes.wants_columns |= !all.method[i]->reads_tiles;
@@ -244,7 +238,7 @@ static int settle(struct rw_cuda *cuda)
     RW_TRY(shrink_scratch(cuda));
     cuda->scratch.is_clean = 1;
     for (int g = 0; g < cuda->n_groups; g++)
-        cuda->scratch.is_clean &= cuda->method[g].choice.method->leaves_clean;
+        cuda->scratch.is_clean &= cuda->method[g].choice.method->reads_tiles;
     if (cuda->scratch.is_clean) /* once, since every chosen method leaves scratch clean */
         RW_CUDA_TRY(cuda,
                     cudaMemsetAsync(cuda->scratch.d, 0, cuda->scratch.bytes, rw_cuda_stream(cuda)));
@@ -435,7 +429,7 @@ static int can_estimate(const struct rw_cuda *cuda, const struct rw_sibling *sib
 {
     int can = rw_cuda_are_many(&cuda->workers) && !cuda->codes.place.is_far;
     for (int g = 0; g < cuda->n_groups; g++)
-        can &= cuda->method[g].is_chosen && cuda->method[g].choice.method->takes_estimates;
+        can &= cuda->method[g].is_chosen && cuda->method[g].choice.method->reads_tiles;
     return can && rw_cuda_nodes_are_pending(&cuda->nodes, siblings, n);
 }
 

@@ -123,7 +123,7 @@ static int can_move_codes(const struct rw_cuda *cuda)
         const struct rw_hist_candidates *candidates = &cuda->method[g].candidates;
         int any = 0;
         for (int i = 0; i < candidates->n; i++)
-            any |= candidates->method[i]->by_position;
+            any |= candidates->method[i]->reads_tiles;
         can &= any;
     }
     return can;

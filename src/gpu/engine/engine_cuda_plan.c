@@ -68,7 +68,7 @@ static int fail_room(struct rw_cuda *cuda, uint64_t needed)
     const struct rw_hist_method *method = hist ? rw_hist_method_find(hist) : NULL;
     char hint[256] =
         "fewer --bins or --leaves need less memory; --device cpu trains the same model";
-    if (method && !method->reads_far)
+    if (method && !method->reads_tiles)
         snprintf(hint, sizeof(hint),
                  "--hist %s needs all codes in the GPU's memory; --hist auto does not", hist);
     return rw_fail(cuda->host.base.ctx, RW_ERR_MEMORY,
@@ -147,7 +147,7 @@ static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
     if (hist)
         RW_TRY(rw_hist_method_named(cuda->host.base.ctx, hist, &method));
     place->least_bytes = needed;
-    if (cuda->codes.shared || bytes == 0 || cuts->n_features == 0 || (method && !method->reads_far))
+    if (cuda->codes.shared || bytes == 0 || cuts->n_features == 0 || (method && !method->reads_tiles))
         return fail_room(cuda, needed);
     *place = (struct rw_cuda_place){.is_far = 1, .n_columns = 1};
     RW_TRY(find_needed(cuda, cuts, source, &taken));

@@ -1,5 +1,5 @@
-/* Weighted histograms on the device: one interface for all methods. Each method has a file
- * hist_<method>.cu; the small ones share hist_atomic.cu.
+/* Weighted histograms on the device: one interface for all methods of training. Each method has a
+ * file hist_<method>.cu. The laboratory (lab/) measures more methods with the same interface.
  *
  * A method processes each node (a list of documents) and each feature of a matrix. For every
  * document it adds 1 to the count in the cell of the document's code, and the quantised lambda and
@@ -15,7 +15,7 @@
  * To add a method: (1) write hist_<name>.cu, which defines `const struct rw_hist_method
  * rw_hist_<name>`; (2) add the row RW_HIST_METHOD(<name>) to methods.def. The build, `--hist`, the
  * choice between methods and the tests use the rows. hist_block.cuh has the parts that most methods
- * need; hist_atomic.cu has the shortest examples.
+ * need; hist_global_atomic.cu is the shortest example.
  *
  * Rules for all methods: launches use the stream that `run` gets. With codes in host memory, a
  * method also uses the stream of struct rw_hist_far, and waits for the device. A method allocates
@@ -196,7 +196,7 @@ struct rw_hist_call {
     uint32_t n_nodes;
     /* 0: `node` has the same nodes as d_node. Otherwise the device knows the nodes earlier than the
      * host: `node` has estimates of their sizes, and no node has more documents than this. Only for
-     * methods with takes_estimates. */
+     * methods that read tiles. */
     uint64_t most_docs;
     const int32_t *d_lambda; /* [n_docs] quantised, |lambda| <= largest */
     const int32_t *d_hess;   /* [n_docs] newton: hessians, 0 to largest */
@@ -228,7 +228,7 @@ struct rw_hist_call {
     const uint32_t *d_parent; /* [n_nodes] */
     struct rw_hist_pool parents;
     void *d_scratch;   /* scratch_bytes(call) bytes, 256-byte aligned */
-    int clean_scratch; /* 1: all of it is 0. Only for methods with leaves_clean, which leave it 0
+    int clean_scratch; /* 1: all of it is 0. Only for methods that read tiles, which leave it 0
                           again */
     const struct rw_hist_far *far; /* NULL: all codes are on the device */
     int n_multiprocessors;         /* of the device */
@@ -255,22 +255,18 @@ static inline uint32_t rw_hist_bits_of(uint64_t most)
 
 struct rw_hist_method {
     const char *name;   /* "lanes" */
-    unsigned bits;      /* accepted widths, of 4 | 8 | 16; 0: all */
     uint32_t most_bins; /* largest number of codes per feature */
     unsigned sums;      /* accepted sums: 1 << RW_HIST_MART | ... */
-    int zero_skip;      /* 1: accepts calls with zero_skip */
-    int reads_tiles;    /* 1: reads tiles; 0: reads columns */
+    /* 1: reads tiles, and accepts host-resident codes, lambdas by_position, and estimates of nodes
+     * (most_docs) for codes on the device. It leaves clean scratch clean.
+     * 0: reads columns, and accepts zero_skip. */
+    int reads_tiles;
+    int is_baseline; /* 1: used only if named; too slow to be timed */
     /* Returns the bytes of scratch that a call needs. */
     size_t (*scratch_bytes)(const struct rw_hist_call *call);
-    /* Enqueues the work on `stream`, a cudaStream_t. Returns a cudaError_t. Called by rw_hist_run
-     * after its checks. */
+    /* Enqueues the work on `stream`, a cudaStream_t, with the subtraction from the parents if the
+     * call has d_parent. Returns a cudaError_t. Called by rw_hist_run after its checks. */
     int (*run)(const struct rw_hist_call *call, void *stream);
-    int by_position;     /* 1: accepts calls with by_position */
-    int subtracts;       /* 1: derives siblings itself; 0: rw_hist_run does */
-    int leaves_clean;    /* 1: uses clean scratch and leaves it clean; see rw_hist_call */
-    int is_baseline;     /* 1: used only if named; too slow to be timed */
-    int reads_far;       /* 1: accepts tiles with host-resident codes */
-    int takes_estimates; /* 1: accepts calls with most_docs, whose codes are on the device */
 };
 
 #define RW_HIST_METHOD(name) extern const struct rw_hist_method rw_hist_##name;
@@ -287,17 +283,9 @@ const struct rw_hist_method *rw_hist_method_find(const char *name);
  * it. */
 int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
                   const struct rw_hist_call *call);
-/* Checks a call, then enqueues it and, if it has d_parent, the subtraction from the parents. */
+/* Checks a call, then enqueues it. */
 int rw_hist_run(struct rw_ctx *ctx, const struct rw_hist_method *method,
                 const struct rw_hist_call *call, void *stream);
-
-/* Enqueues only the subtraction of a call's histograms from their parents (hist_common.cu), after
- * the work that computes these histograms. The call must have d_parent. Returns a cudaError_t. */
-int rw_cuda_hist_subtract(const struct rw_hist_call *call, void *stream);
-/* The `run` of `collision-free` with `unroll` words of codes in flight per thread: 1, 2, 4, 8, 16
- * or 32. The second function returns the number that the method itself uses for n_bins. */
-int rw_cuda_hist_collision_free(const struct rw_hist_call *call, int unroll, void *stream);
-int rw_hist_collision_free_unroll(uint32_t n_bins);
 
 /* The layouts of struct rw_hist_matrix, as a set of bits. */
 enum { RW_HIST_TILES = 1, RW_HIST_COLUMNS = 2 };
@@ -333,12 +321,8 @@ struct rw_hist_timing {
 /* Measures the milliseconds of one run. */
 typedef int rw_hist_time(void *user, const struct rw_hist_timing *contestant, double *ms);
 
-/* Fills the times of n contestants: RW_TUNE_HYBRID_TURNS runs of each, in turns. A contestant whose
- * shortest time is more than RW_TUNE_HYBRID_HOPELESS times the best of all contestants is not run
- * in the third and later turns, unless it is the preferred method. favourite: the preferred method,
- * or NULL. */
-int rw_hist_time_in_turns(struct rw_hist_timing *timing, int n,
-                          const struct rw_hist_method *favourite, rw_hist_time *time, void *user);
+/* Fills the times of n contestants: RW_TUNE_HYBRID_TURNS runs of each, in turns. */
+int rw_hist_time_in_turns(struct rw_hist_timing *timing, int n, rw_hist_time *time, void *user);
 
 /* Returns the time of the call in ms if only the bandwidth of the device memory (bytes per second)
  * and a launch of RW_TUNE_HYBRID_LAUNCH_MS count. It includes the codes, the documents' numbers and
@@ -356,16 +340,12 @@ const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, i
 
 /* ---- `hybrid`: the choice of a group's method ----
  *
- * See Xu et al., "Efficient weighted histogramming on GPUs with CUDA", section 4.5. A rule decides
- * for a group with few codes per feature. Otherwise the methods that can take the call are timed on
- * it, with and without zero-skip where they support it. rw_hist_pick chooses among them. If the
- * chosen method is not the preferred one, both are timed again later (rw_hist_choose_again). All
- * methods give the same integers, so the choice never changes a model.
- *
- * The rule: a group of at most RW_TUNE_HYBRID_FEW_LANES codes per feature uses `lanes`. If `lanes`
- * is no candidate, a group of at most RW_TUNE_HYBRID_FEW_FREE codes per feature uses
- * `collision-free`, as in the paper. */
-enum { RW_HIST_MOST_CANDIDATES = 32 };
+ * See Xu et al., section 4.5. A group with at most RW_TUNE_HYBRID_FEW_LANES codes per feature uses
+ * `lanes`. For another group, the methods that can take the call are timed on it, with and without
+ * zero-skip where they support it. rw_hist_pick chooses among them. If the chosen method is not the
+ * preferred one, both are timed again later (rw_hist_choose_again). All methods give the same
+ * integers, so the choice never changes a model. */
+enum { RW_HIST_MOST_CANDIDATES = 16 };
 
 /* The methods from which one is chosen. */
 struct rw_hist_candidates {
@@ -389,19 +369,12 @@ struct rw_hist_choice {
         timing[2 * RW_HIST_MOST_CANDIDATES]; /* [n_timings] in the order of candidates */
 };
 
-/* Finds a method by name. Fails with RW_ERR_ARGUMENT if there is no such method; the message
- * suggests the nearest name. */
+/* Finds a method by name. Fails with RW_ERR_ARGUMENT if there is no such method. The message
+ * suggests the nearest name, or states that the method is one of the laboratory. */
 int rw_hist_method_named(struct rw_ctx *ctx, const char *name, const struct rw_hist_method **out);
 
-/* Lists the methods of the table from which training chooses: all that can sum lambdas or hessians,
- * except baselines. */
+/* Lists the methods of the table from which training chooses: all except baselines. */
 void rw_hist_candidates_of_training(struct rw_hist_candidates *out);
-
-/* Returns the candidate that the rule chooses for a group of n_bins codes per feature, or NULL if
- * candidates must be timed. If that candidate cannot take the call, rw_hist_choose times all
- * candidates that can. */
-const struct rw_hist_method *rw_hist_rule(const struct rw_hist_candidates *candidates,
-                                          uint32_t n_bins);
 
 /* Chooses a method for calls like this one. The call is run, once or often, so its results are
  * written, and it must not have d_parent. Tries zero-skip if the call has d_frequent, and ignores

@@ -1,7 +1,7 @@
-/* The common part of the papers' methods (all methods except `lanes`). It has a call's arguments
- * for a kernel, the division of nodes into jobs, the loop over a job's documents in the column
- * layout, the launch, and the kernels around the histograms (hist_common.cu). It also has a binary
- * search over edges of bins, and the layout of the scratch of `sort-search`. */
+/* The common part of the methods that read columns (all except `lanes`). It has a call's arguments
+ * for a kernel, and the division of nodes into jobs. The loop over a job's documents follows, and a
+ * block's histogram in shared memory. hist_common.cu launches kernels, with a block for each (job,
+ * feature). The laboratory's methods use this file, too. */
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,13 +22,6 @@ struct rw_hist_jobs {
     uint64_t segment; /* documents; a multiple of 32 */
     uint32_t n_nodes;
     uint32_t first_job[RW_HIST_MAX_NODES + 1]; /* [n_nodes + 1]; the last is the number of jobs */
-};
-
-/* Histograms of jobs: [n_jobs][n_cells] counts, and as many of each sum. Sums that the call does
- * not need are NULL. */
-struct rw_hist_parts {
-    uint32_t *d_count;
-    void *d_sum[RW_HIST_NUMBERS]; /* int64_t or float */
 };
 
 /* The arguments of a kernel, passed by value. All pointers are to device memory. The numbers of a
@@ -57,46 +50,23 @@ struct rw_hist_args {
     const uint32_t *d_parent; /* [n_nodes]; NULL: no node has a parent; only with whole */
     uint32_t *d_parent_count; /* the call's `parents`, as is d_parent_sum; only with whole */
     void *d_parent_sum[RW_HIST_NUMBERS];
-    struct rw_hist_parts parts; /* `collision-free` only */
     struct rw_hist_jobs jobs;
-};
-
-/* The sums of one node's documents, from which the cell that zero-skip leaves out is derived. They
- * are integers modulo 2^64, or doubles. */
-struct rw_hist_total {
-    unsigned long long sum[RW_HIST_NUMBERS];
 };
 
 /* ---- Host ---- */
 
-/* Fills `args` from the call. Divides nodes into jobs so that jobs x n_features is about n_blocks;
- * n_features is 1 for kernels with one block per job. A job has at least `least` and at most `most`
- * documents, both multiples of 32, but the last job of a node may have fewer. Returns 0, or a
- * cudaError_t if the grid would be too large. */
-int rw_hist_args_init(const struct rw_hist_call *call, uint32_t n_features, uint64_t n_blocks,
-                      uint64_t least, uint64_t most, struct rw_hist_args *args);
 static inline uint32_t rw_hist_n_jobs(const struct rw_hist_args *args)
 {
     return args->jobs.first_job[args->jobs.n_nodes];
 }
-/* Returns the most documents in one bin with which a 32-bit sum cannot overflow, rounded down to a
- * multiple of 32. */
-uint64_t rw_hist_most_documents(const struct rw_hist_call *call);
 /* Returns the number of cells of the result. */
 static inline size_t rw_hist_n_cells(const struct rw_hist_call *call)
 {
     return (size_t)call->n_nodes * rw_hist_matrix_cells(call->matrix);
 }
 
-/* Clears the result. */
-int rw_cuda_hist_clear(const struct rw_hist_call *call, cudaStream_t stream);
-
-/* Returns the bytes at the start of the scratch that rw_cuda_hist_derive needs; 0 without
- * zero-skip. */
+/* Returns the bytes of scratch of rw_cuda_hist_in_place: those of zero-skip, else 0. */
 size_t rw_hist_derive_bytes(const struct rw_hist_call *call);
-/* With zero-skip, computes the cells of the frequent codes from the totals of the nodes. Launch it
- * after all kernels that add documents to the result, and before siblings are subtracted. */
-int rw_cuda_hist_derive(const struct rw_hist_call *call, cudaStream_t stream);
 
 /* A method's kernel, which has a block per (job, feature). */
 typedef void (*rw_hist_kernel_fn)(const struct rw_hist_args a);
@@ -108,17 +78,9 @@ struct rw_hist_launch {
 /* Returns a method's launch for a call; may set args->copies. */
 typedef struct rw_hist_launch (*rw_hist_launch_fn)(const struct rw_hist_call *call,
                                                    struct rw_hist_args *args);
-/* Launches the kernel with a block for each job and feature. */
-int rw_cuda_hist_launch(const struct rw_hist_args *args, const struct rw_hist_launch *launch,
-                        cudaStream_t stream);
 
-/* Tables of kernel instances. RW_HIST_ALL_SUMS has one per enum rw_hist_sums. RW_HIST_WITH_SUMS
- * does the same after a fixed first parameter. RW_HIST_ALL_WIDTHS has a row for each of 4, 8 and 16
- * bits, in this order; hist_width returns the index of a call's row. */
-#define RW_HIST_ALL_SUMS(kernel)                                                                   \
-    {                                                                                              \
-        kernel<RW_HIST_COUNT>, kernel<RW_HIST_MART>, kernel<RW_HIST_NEWTON>, kernel<RW_HIST_FLOAT> \
-    }
+/* A table of kernel instances: a row for each of 4, 8 and 16 bits, in this order, with one instance
+ * per enum rw_hist_sums. hist_width returns the index of a call's row. */
 #define RW_HIST_WITH_SUMS(kernel, first)                                                          \
     {                                                                                             \
         kernel<first, RW_HIST_COUNT>, kernel<first, RW_HIST_MART>, kernel<first, RW_HIST_NEWTON>, \
@@ -133,28 +95,18 @@ static inline int hist_width(const struct rw_hist_call *call)
     return call->matrix->bits == 4 ? 0 : call->matrix->bits == 8 ? 1 : 2;
 }
 
-/* Runs a method whose blocks add to the result in place. It clears the result, launches the kernel,
- * and derives the cells that zero-skip left out. knows_whole: the kernel can process whole nodes
- * and their siblings. If all nodes are then small enough, its one launch replaces all these steps
- * and the subtraction from the parents. Otherwise, with knows_whole, a last step subtracts. */
+/* Runs a method: clears the result, launches the kernel with a block for each (job, feature),
+ * derives the cells that zero-skip left out, and subtracts nodes from their parents. knows_whole:
+ * the kernel can process whole nodes and their siblings. If all nodes are then small enough, its
+ * one launch replaces all these steps. */
 int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn launch,
                           int knows_whole, void *stream);
-/* Runs a method by rw_cuda_hist_in_place with the kernel that LAUNCH returns: the `run` of a
- * method. */
+/* The same as the `run` of a method. */
 template <rw_hist_launch_fn LAUNCH, int KNOWS_WHOLE = 0>
 int hist_in_place(const struct rw_hist_call *call, void *stream)
 {
     return rw_cuda_hist_in_place(call, LAUNCH, KNOWS_WHOLE, stream);
 }
-
-/* Returns the bytes of args->parts for all jobs, and sets its addresses from d_scratch on.
- * d_scratch NULL: only returns the bytes. */
-size_t rw_hist_parts_bytes(const struct rw_hist_call *call, struct rw_hist_args *args,
-                           void *d_scratch);
-/* Adds up the histograms of all jobs. Writes every cell of the result, so the result need not be
- * cleared. */
-int rw_cuda_hist_merge(const struct rw_hist_call *call, const struct rw_hist_args *args,
-                       cudaStream_t stream);
 
 /* Returns how many numbers per document a call sums, in addition to the count. */
 __host__ __device__ constexpr int hist_numbers(int sums)
@@ -243,7 +195,7 @@ __device__ __forceinline__ void hist_add_result(const struct rw_hist_args &a, in
         atomicAdd((unsigned long long *)a.d_sum[k] + cell, hist_widen<SUMS>(number));
 }
 
-/* Read and write sums in the result, or in the histograms of jobs, which are never narrow. */
+/* Read and write sums in the result. */
 template <int SUMS>
 __device__ __forceinline__ typename hist_wide<SUMS>::type hist_load_sum(const void *d_sum,
                                                                         size_t cell, int narrow)
@@ -266,7 +218,7 @@ __device__ __forceinline__ void hist_store_sum(void *d_sum, size_t cell, int nar
 /* The work of a block: the documents at positions [lo, hi) of the list or, without a list,
  * documents lo to hi - 1. */
 struct hist_work {
-    uint32_t job, node, feature;
+    uint32_t node, feature;
     uint32_t skip; /* the code to leave out; UINT32_MAX: leave out none */
     uint64_t lo, hi;
 };
@@ -277,11 +229,11 @@ __device__ __forceinline__ struct hist_work hist_work_of(const struct rw_hist_ar
                                                          uint32_t block, uint32_t n_features)
 {
     struct hist_work work;
-    work.job = block / n_features;
+    const uint32_t job = block / n_features;
     work.feature = block % n_features;
-    work.node = rw_numbers_under(a.jobs.first_job, a.jobs.n_nodes, work.job + 1) - 1;
+    work.node = rw_numbers_under(a.jobs.first_job, a.jobs.n_nodes, job + 1) - 1;
     const struct rw_hist_node node = a.d_node[work.node];
-    const uint64_t before = (uint64_t)(work.job - a.jobs.first_job[work.node]) * a.jobs.segment;
+    const uint64_t before = (uint64_t)(job - a.jobs.first_job[work.node]) * a.jobs.segment;
     const uint64_t begin = before < node.n ? before : node.n;
     const uint64_t left = node.n - begin;
     work.lo = node.first + begin;
@@ -469,21 +421,6 @@ __device__ __forceinline__ void hist_visit(const struct rw_hist_args &a,
         hist_visit_range<BITS, SUMS, UNROLL>(a, column, work.skip, lo, hi, add);
 }
 
-/* Like hist_visit, for kernels that are not compiled per code width. All threads take the same
- * branch. */
-template <int SUMS, int UNROLL, class Add>
-__device__ __forceinline__ void hist_visit_any(const struct rw_hist_args &a,
-                                               const struct hist_work &work, uint64_t lo,
-                                               uint64_t hi, Add add)
-{
-    if (a.bits == 4)
-        hist_visit<4, SUMS, UNROLL>(a, work, lo, hi, add);
-    else if (a.bits == 8)
-        hist_visit<8, SUMS, UNROLL>(a, work, lo, hi, add);
-    else
-        hist_visit<16, SUMS, UNROLL>(a, work, lo, hi, add);
-}
-
 /* A block's histogram in shared memory: `n_bins` counts, then as many cells of each sum. The 32-bit
  * sums cannot overflow within a.chunk documents. */
 struct hist_shared {
@@ -562,45 +499,4 @@ __device__ __forceinline__ void hist_shared_write(const struct rw_hist_args &a,
                 hist_take_sum(a.d_parent_sum[k], from + b, a.narrow, hist.sum[k][b]);
         }
     }
-}
-
-/* Returns the first step of rw_edge_search over n edges: the largest power of 2 below n; 0 if n is
- * 1. */
-__host__ __device__ __forceinline__ uint32_t rw_edge_top(uint32_t n)
-{
-    uint32_t top = 0;
-    for (uint32_t step = 1; step < n; step *= 2)
-        top = step;
-    return top;
-}
-
-/* Returns the index of the last of n ascending edges that is at most x; edge[0] must be at most x.
- * top: rw_edge_top(n). Every thread takes the same number of steps, so the lanes of a warp do not
- * diverge. */
-template <class E>
-__device__ __forceinline__ uint32_t rw_edge_search(const E *edge, uint32_t n, uint32_t top, E x)
-{
-    uint32_t at = 0;
-    for (uint32_t step = top; step > 0; step /= 2)
-        if (at + step < n && edge[at + step] <= x)
-            at += step;
-    return at;
-}
-
-/* ---- `sort-search`: the part shared by the searches over codes and, in lab, over raw values
- * ---- */
-enum { SORT_SEARCH_THREADS = 256 };
-
-/* Consecutive parts of a scratch memory. base NULL: only computes the size. */
-struct sort_search_layout {
-    char *base;
-    size_t bytes; /* taken so far */
-};
-
-/* Returns the address of the next n elements; NULL if the layout has no base. */
-template <class P> static P *sort_search_take(struct sort_search_layout *at, uint64_t n)
-{
-    char *const p = at->base ? at->base + at->bytes : NULL;
-    at->bytes += rw_hist_round_up(n * sizeof(P));
-    return (P *)p;
 }

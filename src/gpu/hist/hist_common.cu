@@ -1,26 +1,22 @@
-/* Prepares a call's arguments for the papers' methods (hist_block.cuh), launches a method's kernel,
- * clears the result, and has the kernels that methods share. They merge the histograms of jobs,
+/* The host's part of the methods that read columns (hist_block.cuh), and the kernels around their
+ * own. It prepares a call's arguments, clears the result and launches a method's kernel. Kernels
  * subtract siblings, and derive the cells that zero-skip left out.
  *
- * Zero-skip leaves out the most frequent code of a feature (weighted histogramming, section 4.4.2).
- * The cell of that code is the node's total minus the feature's other cells. A method whose blocks
- * write one histogram per job (sections 4.2.2 and 4.4.1) needs these histograms added up.
+ * Zero-skip leaves out the most frequent code of a feature (Xu et al., section 4.4.2). The cell of
+ * that code is the node's total minus the feature's other cells.
  *
- * Shapes: totals [n_nodes]; histograms of jobs [n_jobs][n_cells]; result [n_nodes][n_cells].
+ * Shapes: totals [n_nodes]; result [n_nodes][n_cells].
  *
  * Decomposition: the totals have a block per job, since all features have the same totals. The
- * derivation has a block per (node, feature), with threads over bins. In the merge, a block has
- * HIST_MERGE_THREADS / n_slices neighbouring cells, and n_slices threads for each. The threads of
- * slice l add jobs l, l + n_slices, ... of the cell's node. So few cells of many jobs use the
- * device as well as many cells of few jobs. The subtraction has blocks over the cells of a
- * histogram, and grid y is the node. */
+ * derivation has a block per (node, feature), with threads over bins. The subtraction has blocks
+ * over the cells of a histogram, and grid y is the node. */
 #include <cub/block/block_reduce.cuh>
 #include <string.h>
 
 #include "gpu/hist/hist_block.cuh"
 #include "gpu/device/tuning.h"
 
-enum { HIST_TOTALS_THREADS = 256, HIST_DERIVE_THREADS = 128, HIST_MERGE_THREADS = 256 };
+enum { HIST_TOTALS_THREADS = 256, HIST_DERIVE_THREADS = 128, HIST_SUBTRACT_THREADS = 256 };
 /* Shared memory that a block may have without cudaFuncSetAttribute. */
 enum { DEFAULT_SHARED_BYTES = 48 * 1024 };
 
@@ -31,8 +27,21 @@ static int aligned(const void *p)
     return ((uintptr_t)p & 15) == 0;
 }
 
-int rw_hist_args_init(const struct rw_hist_call *call, uint32_t n_features, uint64_t n_blocks,
-                      uint64_t least, uint64_t most, struct rw_hist_args *args)
+/* Returns the most documents in one bin with which a 32-bit sum cannot overflow, rounded down to a
+ * multiple of 32. */
+static uint64_t most_documents(const struct rw_hist_call *call)
+{
+    if (call->sums == RW_HIST_COUNT || call->sums == RW_HIST_FLOAT || call->largest < 1)
+        return (uint64_t)INT32_MAX / 32 * 32;
+    return (uint64_t)INT32_MAX / (uint64_t)call->largest / 32 * 32;
+}
+
+/* Fills `args` from the call. Divides nodes into jobs so that jobs x n_features is about n_blocks;
+ * n_features is 1 for kernels with one block per job. A job has at least `least` and at most `most`
+ * documents, both multiples of 32, but the last job of a node may have fewer. Returns 0, or a
+ * cudaError_t if the grid would be too large. */
+static int args_init(const struct rw_hist_call *call, uint32_t n_features, uint64_t n_blocks,
+                     uint64_t least, uint64_t most, struct rw_hist_args *args)
 {
     const int floats = call->sums == RW_HIST_FLOAT;
     memset(args, 0, sizeof *args);
@@ -53,9 +62,9 @@ int rw_hist_args_init(const struct rw_hist_call *call, uint32_t n_features, uint
     args->d_sum[0] = floats ? (void *)call->d_float_sum : call->d_lambda_sum;
     args->d_sum[1] = call->d_hess_sum;
     args->narrow = call->narrow;
-    args->chunk = rw_hist_most_documents(call);
+    args->chunk = most_documents(call);
 
-    const uint64_t wanted = n_features < n_blocks ? n_blocks / (n_features ? n_features : 1) : 1;
+    const uint64_t wanted = n_features < n_blocks ? n_blocks / n_features : 1;
     uint64_t segment = rw_hist_docs(call) / wanted + 1;
     segment = segment < least ? least : segment;
     segment = segment > most ? most : segment;
@@ -64,21 +73,15 @@ int rw_hist_args_init(const struct rw_hist_call *call, uint32_t n_features, uint
     uint64_t n_jobs = 0;
     for (uint32_t i = 0; i < call->n_nodes; i++) {
         n_jobs += (call->node[i].n + args->jobs.segment - 1) / args->jobs.segment;
-        if (n_jobs * (n_features ? n_features : 1) > INT32_MAX)
+        if (n_jobs * n_features > INT32_MAX)
             return cudaErrorInvalidConfiguration;
         args->jobs.first_job[i + 1] = (uint32_t)n_jobs;
     }
     return cudaSuccess;
 }
 
-uint64_t rw_hist_most_documents(const struct rw_hist_call *call)
-{
-    if (call->sums == RW_HIST_COUNT || call->sums == RW_HIST_FLOAT || call->largest < 1)
-        return (uint64_t)INT32_MAX / 32 * 32;
-    return (uint64_t)INT32_MAX / (uint64_t)call->largest / 32 * 32;
-}
-
-int rw_cuda_hist_clear(const struct rw_hist_call *call, cudaStream_t stream)
+/* Clears the result. */
+static int clear_result(const struct rw_hist_call *call, cudaStream_t stream)
 {
     const int floats = call->sums == RW_HIST_FLOAT;
     void *const sum[] = {floats ? (void *)call->d_float_sum : call->d_lambda_sum, call->d_hess_sum};
@@ -91,6 +94,17 @@ int rw_cuda_hist_clear(const struct rw_hist_call *call, cudaStream_t stream)
 }
 
 /* ---- Zero-skip ---- */
+
+/* Instances of a kernel, one per enum rw_hist_sums. */
+#define RW_HIST_ALL_SUMS(kernel)                                                                   \
+    {                                                                                              \
+        kernel<RW_HIST_COUNT>, kernel<RW_HIST_MART>, kernel<RW_HIST_NEWTON>, kernel<RW_HIST_FLOAT> \
+    }
+
+/* The sums of one node's documents: integers modulo 2^64, or doubles. */
+struct rw_hist_total {
+    unsigned long long sum[RW_HIST_NUMBERS];
+};
 
 template <int SUMS>
 __global__ void hist_totals_kernel(const __grid_constant__ struct rw_hist_args a,
@@ -163,19 +177,20 @@ size_t rw_hist_derive_bytes(const struct rw_hist_call *call)
     return call->zero_skip ? rw_hist_round_up(call->n_nodes * sizeof(struct rw_hist_total)) : 0;
 }
 
-int rw_cuda_hist_derive(const struct rw_hist_call *call, cudaStream_t stream)
+/* With zero-skip, computes the cells of the frequent codes from the totals of the nodes. */
+static int derive(const struct rw_hist_call *call, cudaStream_t stream)
 {
     static void (*const totals[])(const struct rw_hist_args, struct rw_hist_total *) =
         RW_HIST_ALL_SUMS(hist_totals_kernel);
-    static void (*const derive[])(const struct rw_hist_args, const struct rw_hist_total *) =
+    static void (*const kernel[])(const struct rw_hist_args, const struct rw_hist_total *) =
         RW_HIST_ALL_SUMS(hist_derive_kernel);
     struct rw_hist_total *const d_total = (struct rw_hist_total *)call->d_scratch;
     const uint64_t blocks = (uint64_t)call->n_multiprocessors * RW_TUNE_HIST_TOTALS_BLOCKS;
     struct rw_hist_args args;
-    if (!call->zero_skip || rw_hist_n_cells(call) == 0)
+    if (!call->zero_skip)
         return cudaSuccess;
-    TRY_CUDA(rw_hist_args_init(call, 1, blocks, RW_TUNE_HIST_LEAST_SEGMENT,
-                               RW_TUNE_HIST_MOST_SEGMENT, &args));
+    TRY_CUDA(
+        args_init(call, 1, blocks, RW_TUNE_HIST_LEAST_SEGMENT, RW_TUNE_HIST_MOST_SEGMENT, &args));
     if ((uint64_t)call->n_nodes * args.n_features > INT32_MAX)
         return cudaErrorInvalidConfiguration;
     if (call->sums != RW_HIST_COUNT) {
@@ -183,30 +198,47 @@ int rw_cuda_hist_derive(const struct rw_hist_call *call, cudaStream_t stream)
         TRY_CUDA(launch_grid(totals[call->sums], rw_hist_n_jobs(&args), HIST_TOTALS_THREADS, stream,
                              args, d_total));
     }
-    return launch_grid(derive[call->sums], call->n_nodes * args.n_features, HIST_DERIVE_THREADS,
+    return launch_grid(kernel[call->sums], call->n_nodes * args.n_features, HIST_DERIVE_THREADS,
                        stream, args, d_total);
 }
 
-/* ---- A method's launch ---- */
+/* ---- Siblings ---- */
 
-int rw_cuda_hist_launch(const struct rw_hist_args *args, const struct rw_hist_launch *launch,
-                        cudaStream_t stream)
+/* Subtracts nodes from their parents. A block has neighbouring cells; grid y is the node. */
+static __global__ void hist_subtract_kernel(const __grid_constant__ struct rw_hist_call call,
+                                            uint64_t n_cells)
 {
-    const unsigned grid = rw_hist_n_jobs(args) * args->n_features;
-    if (grid == 0)
-        return cudaSuccess;
-    if (launch->bytes > DEFAULT_SHARED_BYTES)
-        TRY_CUDA(cudaFuncSetAttribute(launch->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                      (int)launch->bytes));
-    launch->kernel<<<grid, launch->threads, launch->bytes, stream>>>(*args);
-    return cudaGetLastError();
+    const uint32_t parent = call.d_parent[blockIdx.y];
+    if (parent == RW_HIST_NO_PARENT)
+        return;
+    const uint64_t node = blockIdx.y * n_cells, from = parent * n_cells;
+    for (uint64_t i = grid_first<HIST_SUBTRACT_THREADS>(); i < n_cells;
+         i += grid_step<HIST_SUBTRACT_THREADS>()) {
+        call.parents.d_count[from + i] -= call.d_count[node + i];
+        if (call.d_lambda_sum)
+            hist_take_sum(call.parents.d_lambda_sum, from + i, call.narrow,
+                          hist_sum_at(call.d_lambda_sum, node + i, call.narrow));
+        if (call.d_hess_sum)
+            hist_take_sum(call.parents.d_hess_sum, from + i, call.narrow,
+                          hist_sum_at(call.d_hess_sum, node + i, call.narrow));
+    }
 }
+
+static int subtract(const struct rw_hist_call *call, cudaStream_t stream)
+{
+    const uint64_t n_cells = rw_hist_matrix_cells(call->matrix);
+    const uint64_t blocks = (n_cells + HIST_SUBTRACT_THREADS - 1) / HIST_SUBTRACT_THREADS;
+    const dim3 grid((unsigned)(blocks < 65535 ? blocks : 65535), call->n_nodes);
+    return launch_grid(hist_subtract_kernel, grid, HIST_SUBTRACT_THREADS, stream, *call, n_cells);
+}
+
+/* ---- A method's launch ---- */
 
 /* Returns 1 if one block per feature can process each node alone: no node is empty or too large,
  * and the call does not skip codes. */
 static int are_small(const struct rw_hist_call *call)
 {
-    uint64_t most = rw_hist_most_documents(call);
+    uint64_t most = most_documents(call);
     most = most < RW_TUNE_HIST_WHOLE_NODE ? most : RW_TUNE_HIST_WHOLE_NODE;
     for (uint32_t i = 0; i < call->n_nodes; i++) {
         /* an empty node has no job, so no block would write its cells */
@@ -225,9 +257,9 @@ int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn lau
     struct rw_hist_args args;
     if (rw_hist_n_cells(call) == 0)
         return cudaSuccess;
-    TRY_CUDA(rw_hist_args_init(call, call->matrix->n_features, blocks,
-                               whole ? RW_TUNE_HIST_WHOLE_NODE : RW_TUNE_HIST_LEAST_SEGMENT,
-                               whole ? RW_TUNE_HIST_WHOLE_NODE : RW_TUNE_HIST_MOST_SEGMENT, &args));
+    TRY_CUDA(args_init(call, call->matrix->n_features, blocks,
+                       whole ? RW_TUNE_HIST_WHOLE_NODE : RW_TUNE_HIST_LEAST_SEGMENT,
+                       whole ? RW_TUNE_HIST_WHOLE_NODE : RW_TUNE_HIST_MOST_SEGMENT, &args));
     args.whole = whole;
     if (whole) {
         args.d_parent = call->d_parent;
@@ -235,126 +267,17 @@ int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn lau
         args.d_parent_sum[0] = call->parents.d_lambda_sum;
         args.d_parent_sum[1] = call->parents.d_hess_sum;
     } else {
-        TRY_CUDA(rw_cuda_hist_clear(call, stream));
+        TRY_CUDA(clear_result(call, stream));
     }
-    if (rw_hist_n_jobs(&args) > 0) {
+    const unsigned grid = rw_hist_n_jobs(&args) * args.n_features;
+    if (grid > 0) {
         const struct rw_hist_launch launch = launch_of(call, &args);
-        TRY_CUDA(rw_cuda_hist_launch(&args, &launch, stream));
+        if (launch.bytes > DEFAULT_SHARED_BYTES)
+            TRY_CUDA(cudaFuncSetAttribute(
+                launch.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch.bytes));
+        launch.kernel<<<grid, launch.threads, launch.bytes, stream>>>(args);
+        TRY_CUDA(cudaGetLastError());
     }
-    TRY_CUDA(rw_cuda_hist_derive(call, stream));
-    return knows_whole && !whole && call->d_parent ? rw_cuda_hist_subtract(call, stream)
-                                                   : cudaSuccess;
-}
-
-/* ---- Siblings ---- */
-
-/* Subtracts nodes from their parents. A block has neighbouring cells; grid y is the node. */
-static __global__ void hist_subtract_kernel(const __grid_constant__ struct rw_hist_call call,
-                                            uint64_t n_cells)
-{
-    const uint32_t parent = call.d_parent[blockIdx.y];
-    if (parent == RW_HIST_NO_PARENT)
-        return;
-    const uint64_t node = blockIdx.y * n_cells, from = parent * n_cells;
-    for (uint64_t i = grid_first<HIST_MERGE_THREADS>(); i < n_cells;
-         i += grid_step<HIST_MERGE_THREADS>()) {
-        call.parents.d_count[from + i] -= call.d_count[node + i];
-        if (call.d_lambda_sum)
-            hist_take_sum(call.parents.d_lambda_sum, from + i, call.narrow,
-                          hist_sum_at(call.d_lambda_sum, node + i, call.narrow));
-        if (call.d_hess_sum)
-            hist_take_sum(call.parents.d_hess_sum, from + i, call.narrow,
-                          hist_sum_at(call.d_hess_sum, node + i, call.narrow));
-    }
-}
-
-int rw_cuda_hist_subtract(const struct rw_hist_call *call, void *stream)
-{
-    const uint64_t n_cells = rw_hist_matrix_cells(call->matrix);
-    const uint64_t blocks = (n_cells + HIST_MERGE_THREADS - 1) / HIST_MERGE_THREADS;
-    const dim3 grid((unsigned)(blocks < 65535 ? blocks : 65535), call->n_nodes);
-    return launch_grid(hist_subtract_kernel, grid, HIST_MERGE_THREADS, stream, *call, n_cells);
-}
-
-/* ---- Merging the histograms of jobs ---- */
-
-template <int SUMS>
-__global__ void hist_merge_kernel(const __grid_constant__ struct rw_hist_args a, uint32_t n_slices)
-{
-    using wide = typename hist_wide<SUMS>::type;
-    __shared__ uint32_t counts[HIST_MERGE_THREADS];
-    __shared__ wide sums[RW_HIST_NUMBERS][HIST_MERGE_THREADS];
-
-    const size_t node_cells = a.n_cells;
-    const size_t n_cells = a.jobs.n_nodes * node_cells;
-    const uint32_t cells = HIST_MERGE_THREADS / n_slices;
-    const uint32_t slice = threadIdx.x / cells;
-    const size_t cell = (size_t)blockIdx.x * cells + threadIdx.x % cells;
-    uint32_t count = 0;
-    wide sum[RW_HIST_NUMBERS] = {};
-    if (cell < n_cells) {
-        const uint32_t node = (uint32_t)(cell / node_cells);
-        const size_t inside = cell % node_cells;
-        const uint32_t end = a.jobs.first_job[node + 1];
-#pragma unroll 4
-        for (uint32_t job = a.jobs.first_job[node] + slice; job < end; job += n_slices) {
-            const size_t part = job * node_cells + inside;
-            count += a.parts.d_count[part];
-#pragma unroll
-            for (int k = 0; k < hist_numbers(SUMS); k++)
-                sum[k] += hist_load_sum<SUMS>(a.parts.d_sum[k], part, 0);
-        }
-    }
-    counts[threadIdx.x] = count;
-#pragma unroll
-    for (int k = 0; k < hist_numbers(SUMS); k++)
-        sums[k][threadIdx.x] = sum[k];
-    __syncthreads();
-    if (slice > 0 || cell >= n_cells)
-        return;
-    for (uint32_t l = 1; l < n_slices; l++) {
-        count += counts[l * cells + threadIdx.x];
-#pragma unroll
-        for (int k = 0; k < hist_numbers(SUMS); k++)
-            sum[k] += sums[k][l * cells + threadIdx.x];
-    }
-    a.d_count[cell] = count;
-#pragma unroll
-    for (int k = 0; k < hist_numbers(SUMS); k++)
-        hist_store_sum<SUMS>(a.d_sum[k], cell, a.narrow, sum[k]);
-}
-
-size_t rw_hist_parts_bytes(const struct rw_hist_call *call, struct rw_hist_args *args,
-                           void *d_scratch)
-{
-    const size_t n = (size_t)rw_hist_n_jobs(args) * args->n_cells;
-    const size_t size = call->sums == RW_HIST_FLOAT ? sizeof(float) : sizeof(int64_t);
-    size_t bytes = rw_hist_round_up(n * sizeof(uint32_t));
-    args->parts.d_count = (uint32_t *)d_scratch;
-    for (int k = 0; k < hist_numbers(call->sums); k++) {
-        args->parts.d_sum[k] = d_scratch ? (char *)d_scratch + bytes : NULL;
-        bytes += rw_hist_round_up(n * size);
-    }
-    return bytes;
-}
-
-int rw_cuda_hist_merge(const struct rw_hist_call *call, const struct rw_hist_args *args,
-                       cudaStream_t stream)
-{
-    static void (*const kernel[])(const struct rw_hist_args, uint32_t) =
-        RW_HIST_ALL_SUMS(hist_merge_kernel);
-    uint32_t most = 1; /* largest number of jobs of a node */
-    for (uint32_t i = 0; i < args->jobs.n_nodes; i++) {
-        const uint32_t n = args->jobs.first_job[i + 1] - args->jobs.first_job[i];
-        most = n > most ? n : most;
-    }
-    uint32_t n_slices = 1;
-    while (n_slices < 32 && n_slices < most)
-        n_slices *= 2;
-    const uint32_t cells = HIST_MERGE_THREADS / n_slices;
-    const size_t blocks = (rw_hist_n_cells(call) + cells - 1) / cells;
-    if (blocks > INT32_MAX)
-        return cudaErrorInvalidConfiguration;
-    return launch_grid(kernel[call->sums], (unsigned)blocks, HIST_MERGE_THREADS, stream, *args,
-                       n_slices);
+    TRY_CUDA(derive(call, stream));
+    return call->d_parent && !whole ? subtract(call, stream) : cudaSuccess;
 }

@@ -719,9 +719,4 @@ const struct rw_hist_method rw_hist_lanes = {
     .reads_tiles = 1,
     .scratch_bytes = lanes_scratch,
     .run = lanes_run,
-    .by_position = 1,
-    .subtracts = 1,
-    .leaves_clean = 1,
-    .reads_far = 1,
-    .takes_estimates = 1,
 };

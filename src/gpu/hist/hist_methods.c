@@ -69,29 +69,27 @@ int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
     if (wrong)
         return rw_fail(ctx, RW_ERR_ARGUMENT, "histogram: %s", wrong);
     const struct rw_hist_matrix *matrix = call->matrix;
-    if (method->bits && !(method->bits & (unsigned)matrix->bits))
-        return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' takes no codes of %d bits",
-                       method->name, matrix->bits);
     if (matrix->n_bins > method->most_bins)
         return rw_fail(ctx, RW_ERR_UNSUPPORTED,
                        "histogram method '%s' takes at most %u bins, not %u", method->name,
                        method->most_bins, matrix->n_bins);
+    const int tiles = method->reads_tiles, listed = call->d_list && call->by_position;
     const int there = !matrix->n_features || !matrix->n_docs ||
-                      (method->reads_tiles ? matrix->n_tiles > 0 : matrix->d_column != NULL);
+                      (tiles ? matrix->n_tiles > 0 : matrix->d_column != NULL);
     const char *refused = NULL;
     if (!(method->sums >> call->sums & 1u))
         refused = "does not have these sums";
-    else if (call->d_list && call->by_position && !method->by_position)
+    else if (listed && !tiles)
         refused = "takes no lambdas by position in the list";
-    else if (call->d_list && call->by_position && call->far)
+    else if (listed && call->far)
         refused = "takes no lambdas by position where codes are in the host's memory";
-    else if (call->zero_skip && !method->zero_skip)
+    else if (call->zero_skip && tiles)
         refused = "cannot skip the frequent code";
-    else if (call->most_docs && (!method->takes_estimates || call->far))
+    else if (call->most_docs && (!tiles || call->far))
         refused = "needs the exact sizes of nodes";
     else if (!there)
-        refused = method->reads_tiles ? "needs codes by tiles" : "needs codes by columns";
-    else if (!method->reads_far && has_far_codes(matrix))
+        refused = tiles ? "needs codes by tiles" : "needs codes by columns";
+    else if (!tiles && has_far_codes(matrix))
         refused = "needs all codes in the GPU's memory";
     else if (!call->far && has_far_codes(matrix))
         refused = "was given nothing to read the host's memory with";
@@ -107,20 +105,31 @@ int rw_hist_run(struct rw_ctx *ctx, const struct rw_hist_method *method,
 {
     RW_TRY(rw_hist_check(ctx, method, call));
     RW_CU(ctx, method->run(call, stream));
-    if (call->d_parent && !method->subtracts)
-        RW_CU(ctx, rw_cuda_hist_subtract(call, stream));
     return RW_OK;
 }
 
 int rw_hist_method_named(struct rw_ctx *ctx, const char *name, const struct rw_hist_method **out)
 {
+    static const char *const in_lab[] = {"collision-free", "collision-reduced", "privatized",
+                                         "sort-search"};
     const char *names[RW_HIST_MOST_CANDIDATES];
+    char list[256] = "auto";
     int n = 0;
     *out = rw_hist_method_find(name);
     if (*out)
         return RW_OK;
-    for (; n < RW_HIST_MOST_CANDIDATES && rw_hist_method_at(n); n++)
+    for (; n < RW_HIST_MOST_CANDIDATES && rw_hist_method_at(n); n++) {
+        const size_t used = strlen(list);
         names[n] = rw_hist_method_at(n)->name;
+        snprintf(list + used, sizeof(list) - used, ", %s", names[n]);
+    }
+    for (size_t i = 0; i < sizeof(in_lab) / sizeof(in_lab[0]); i++) {
+        if (strcmp(name, in_lab[i]) == 0)
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "histogram method '%s' is measured in the laboratory and not used for "
+                           "training; expected one of: %s",
+                           name, list);
+    }
     return rw_fail(ctx, RW_ERR_ARGUMENT,
                    "unknown histogram method '%.100s'; the nearest is '%s'; auto chooses one", name,
                    rw_word_nearest_always(name, names, n));
@@ -132,29 +141,9 @@ void rw_hist_candidates_of_training(struct rw_hist_candidates *out)
     out->favourite = &rw_hist_lanes;
     for (int i = 0; rw_hist_method_at(i) && out->n < RW_HIST_MOST_CANDIDATES; i++) {
         const struct rw_hist_method *method = rw_hist_method_at(i);
-        const unsigned sums = 1u << RW_HIST_MART | 1u << RW_HIST_NEWTON;
-        if ((method->sums & sums) && !method->is_baseline)
+        if (!method->is_baseline)
             out->method[out->n++] = method;
     }
-}
-
-/* Returns `method` if it is a candidate, else NULL. */
-static const struct rw_hist_method *among(const struct rw_hist_candidates *candidates,
-                                          const struct rw_hist_method *method)
-{
-    for (int i = 0; i < candidates->n; i++) {
-        if (candidates->method[i] == method)
-            return method;
-    }
-    return NULL;
-}
-
-const struct rw_hist_method *rw_hist_rule(const struct rw_hist_candidates *candidates,
-                                          uint32_t n_bins)
-{
-    if (among(candidates, &rw_hist_lanes))
-        return n_bins <= RW_TUNE_HYBRID_FEW_LANES ? &rw_hist_lanes : NULL;
-    return n_bins <= RW_TUNE_HYBRID_FEW_FREE ? among(candidates, &rw_hist_collision_free) : NULL;
 }
 
 /* A call to be timed, with the method that runs it. */
@@ -172,10 +161,10 @@ static int run_timed(void *user)
 
 static int time_once(void *user, const struct rw_hist_timing *contestant, double *ms)
 {
-    struct timed *timed = user, one = *timed;
-    one.method = contestant->method;
-    one.call.zero_skip = contestant->zero_skip;
-    return rw_device_time_once(one.device, run_timed, &one, ms);
+    struct timed *timed = user;
+    timed->method = contestant->method;
+    timed->call.zero_skip = contestant->zero_skip;
+    return rw_device_time_once(timed->device, run_timed, timed, ms);
 }
 
 /* Times the n_timings contestants of out->timing, and chooses one of them. */
@@ -184,7 +173,7 @@ static int choose_among(const struct rw_device *device, const struct rw_hist_cal
 {
     struct timed timed = {device, NULL, *call};
     const double expected_ms = rw_hist_expected_ms(call, rw_device_bandwidth(device));
-    RW_TRY(rw_hist_time_in_turns(out->timing, out->n_timings, favourite, time_once, &timed));
+    RW_TRY(rw_hist_time_in_turns(out->timing, out->n_timings, time_once, &timed));
     const struct rw_hist_timing *pick =
         rw_hist_pick(out->timing, out->n_timings, favourite, expected_ms);
     out->method = pick->method;
@@ -200,7 +189,7 @@ static int time_all(const struct rw_device *device, const struct rw_hist_call *c
     out->how = RW_HIST_BY_TIMING;
     for (int i = 0; i < candidates->n; i++) {
         const struct rw_hist_method *method = candidates->method[i];
-        const int can_skip = method->zero_skip && call->d_frequent;
+        const int can_skip = !method->reads_tiles && call->d_frequent;
         for (int skip = 0; skip <= can_skip; skip++) {
             struct rw_hist_call one = *call;
             one.zero_skip = skip;
@@ -245,13 +234,15 @@ int rw_hist_choose(const struct rw_device *device, const struct rw_hist_call *ca
 {
     const double start = rw_clock_ms();
     memset(out, 0, sizeof(*out));
-    const struct rw_hist_method *rule = rw_hist_rule(candidates, call->matrix->n_bins);
     struct rw_hist_call plain = *call;
     plain.zero_skip = 0;
-    if (rule && rw_hist_check(device->ctx, rule, &plain) >= 0) {
-        out->method = rule;
+    /* `lanes` is first in the table, so it is the first candidate if it is one at all */
+    const int by_rule =
+        candidates->method[0] == &rw_hist_lanes && call->matrix->n_bins <= RW_TUNE_HYBRID_FEW_LANES;
+    if (by_rule && rw_hist_check(device->ctx, &rw_hist_lanes, &plain) >= 0) {
+        out->method = &rw_hist_lanes;
         out->how = RW_HIST_BY_RULE;
-        RW_TRY(rw_hist_run(device->ctx, rule, &plain, device->stream));
+        RW_TRY(rw_hist_run(device->ctx, out->method, &plain, device->stream));
     } else {
         RW_TRY(time_all(device, call, candidates, out));
     }
@@ -276,18 +267,11 @@ void rw_hist_choice_text(const struct rw_hist_choice *choice, const struct rw_hi
         snprintf(buffer + at, size - at, ")");
 }
 
-int rw_hist_time_in_turns(struct rw_hist_timing *timing, int n,
-                          const struct rw_hist_method *favourite, rw_hist_time *time, void *user)
+int rw_hist_time_in_turns(struct rw_hist_timing *timing, int n, rw_hist_time *time, void *user)
 {
     for (int turn = 0; turn < RW_TUNE_HYBRID_TURNS; turn++) {
-        double best = 0.0; /* shortest time in earlier turns */
-        for (int i = 0; i < n && turn > 0; i++)
-            best = i == 0 || timing[i].ms < best ? timing[i].ms : best;
         for (int i = 0; i < n; i++) {
             double ms;
-            if (turn > 1 && timing[i].method != favourite &&
-                timing[i].ms > RW_TUNE_HYBRID_HOPELESS * best)
-                continue;
             RW_TRY(time(user, &timing[i], &ms));
             if (turn == 0 || ms < timing[i].ms)
                 timing[i].ms = ms;

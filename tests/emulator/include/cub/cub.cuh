@@ -222,21 +222,6 @@ struct DeviceRadixSort {
     }
 };
 
-struct DeviceScan {
-    template <class FROM, class TO>
-    static cudaError_t InclusiveSum(void *temp, size_t &bytes, FROM from, TO *to, int n,
-                                    cudaStream_t stream = nullptr)
-    {
-        if (emulated_asks(temp, bytes))
-            return cudaSuccess;
-        return emulated_run(temp, bytes, stream, [=] {
-            TO sum = TO();
-            for (int i = 0; i < n; i++)
-                to[i] = sum = sum + from[i];
-        });
-    }
-};
-
 struct DeviceSelect {
     template <class FROM, class FLAG, class TO>
     static cudaError_t Flagged(void *temp, size_t &bytes, FROM from, const FLAG *flags, TO *to,

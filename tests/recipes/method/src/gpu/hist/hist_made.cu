@@ -31,7 +31,6 @@ const struct rw_hist_method rw_hist_made = {
     .name = "made",
     .most_bins = RW_HIST_MOST_BINS,
     .sums = RW_HIST_ANY_SUMS,
-    .zero_skip = 1,
     .scratch_bytes = rw_hist_derive_bytes,
     .run = run,
 };

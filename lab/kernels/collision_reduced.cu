@@ -5,7 +5,8 @@
  * buffers, so a warp that empties its buffers slot by slot seldom collides in one cell of the
  * histogram. The method is for clustered data and the paper's floats. Algorithm 2 as printed loses
  * lambdas (line 28 must add), shifts by the wrong amount (line 24) and truncates the count. This
- * file has the intended algorithm.
+ * file has the intended algorithm. Its kernel is compiled for several sizes of blocks and buffers,
+ * from which Table 6 of the paper chooses (weighted_tuning.h).
  *
  * Shapes: shared memory has the buffers [hist_words][N_BUFFER][threads], then the histogram
  * [hist_words][n_bins], all of 32 bits. The first word of a buffer's cell is (code << 16 | count),
@@ -15,33 +16,13 @@
  * node's; they are added up in the result. A thread empties its buffer after N_BUFFER of its
  * documents, so each of them finds a free slot, and at the end of a chunk. That needs no barrier,
  * as a buffer belongs to one thread. */
-#pragma once
+#include "lab/kernels/lab_block.cuh"
+#include "lab/kernels/lab_methods.h"
+#include "lab/kernels/weighted_tuning.h"
 
-#include "gpu/hist/hist_block.cuh"
-
-/* Return the number of warps per block, and the number of documents that fit a thread's buffer.
- * They are from table 6, except 16 in place of 10 documents from 513 bins on: with all floats in
- * one bin, threads wait less. */
-static inline int hist_reduced_warps(uint32_t n_bins)
-{
-    return n_bins <= 256 ? 2 : n_bins <= 512 ? 3 : 6;
-}
-static inline int hist_reduced_buffer(uint32_t n_bins)
-{
-    return n_bins <= 128 ? 10 : n_bins <= 256 ? 8 : n_bins <= 512 ? 5 : 16;
-}
-/* Returns the launch of a kernel of this size. It needs at most 3 * 4 * (16 * 192 + 1024) = 49,152
- * bytes of shared memory, which a block has by default. */
-static inline struct rw_hist_launch hist_reduced_launch(const struct rw_hist_call *call,
-                                                        rw_hist_kernel_fn kernel, int n_warps,
-                                                        int n_buffer)
-{
-    const unsigned threads = 32 * (unsigned)n_warps;
-    const size_t cells = (size_t)n_buffer * threads + call->matrix->n_bins;
-    return {kernel, threads, cells * sizeof(uint32_t) * hist_words(call->sums)};
-}
-
-enum { HIST_REDUCED_UNROLL = 2, HIST_REDUCED_MOST_THREADS = 192 };
+enum { UNROLL = 2, MOST_WARPS = 6 };
+const int rw_tuning_reduced_warps[RW_TUNING_REDUCED_WARPS] = {1, 2, 3, 4, 5, MOST_WARPS};
+const int rw_tuning_buffers[RW_TUNING_BUFFERS] = {4, 5, 8, 10, 16, 20};
 
 /* Adds the thread's buffer to the block's histogram and clears the buffer. The function is not
  * inlined, because it is called from each of the many places where a document is added. It finds
@@ -94,7 +75,7 @@ __device__ __forceinline__ void buffer_add(uint32_t *buffer, uint32_t code,
 }
 
 template <int N_BUFFER, int SUMS>
-static __global__ void __launch_bounds__(HIST_REDUCED_MOST_THREADS)
+__global__ void __launch_bounds__(32 * MOST_WARPS)
     hist_reduced_kernel(const __grid_constant__ struct rw_hist_args a)
 {
     extern __shared__ uint32_t memory[];
@@ -110,17 +91,69 @@ static __global__ void __launch_bounds__(HIST_REDUCED_MOST_THREADS)
     for (uint64_t lo = work.lo; lo < work.hi; lo += a.chunk) {
         const uint64_t hi = work.hi - lo < a.chunk ? work.hi : lo + a.chunk;
         int n_held = 0; /* documents in this thread's buffer */
-        hist_visit_any<SUMS, HIST_REDUCED_UNROLL>(
-            a, work, lo, hi, [&](uint32_t code, const struct hist_item &item) {
-                buffer_add<N_BUFFER, SUMS>(buffer, code, item);
-                if (++n_held == N_BUFFER) {
-                    buffer_empty<N_BUFFER, SUMS>(a.n_bins);
-                    n_held = 0;
-                }
-            });
+        hist_visit_any<SUMS, UNROLL>(a, work, lo, hi,
+                                     [&](uint32_t code, const struct hist_item &item) {
+                                         buffer_add<N_BUFFER, SUMS>(buffer, code, item);
+                                         if (++n_held == N_BUFFER) {
+                                             buffer_empty<N_BUFFER, SUMS>(a.n_bins);
+                                             n_held = 0;
+                                         }
+                                     });
         buffer_empty<N_BUFFER, SUMS>(a.n_bins);
         __syncthreads();
         hist_shared_drain<SUMS>(a, work, hist);
         __syncthreads();
     }
 }
+
+template <int N_BUFFER, int WARPS>
+static struct rw_hist_launch launch_of(const struct rw_hist_call *call, struct rw_hist_args *args)
+{
+    static const rw_hist_kernel_fn kernel[] = LAB_WITH_SUMS(hist_reduced_kernel, N_BUFFER);
+    const size_t cells = (size_t)N_BUFFER * 32 * WARPS + args->n_bins;
+    return {kernel[call->sums], 32 * WARPS, cells * sizeof(uint32_t) * hist_words(call->sums)};
+}
+
+#define BY_WARPS(n_buffer)                                                         \
+    {                                                                              \
+        launch_of<n_buffer, 1>, launch_of<n_buffer, 2>, launch_of<n_buffer, 3>,    \
+            launch_of<n_buffer, 4>, launch_of<n_buffer, 5>, launch_of<n_buffer, 6> \
+    }
+
+int rw_cuda_tuned_reduced(const struct rw_hist_call *call, int warps, int buffer, void *stream)
+{
+    static const rw_hist_launch_fn launches[][RW_TUNING_REDUCED_WARPS] = {
+        BY_WARPS(4), BY_WARPS(5), BY_WARPS(8), BY_WARPS(10), BY_WARPS(16), BY_WARPS(20)};
+    return rw_cuda_hist_in_place(call, launches[buffer][warps], 0, stream);
+}
+
+/* Writes the indices in the lists above that the method itself uses. They are those of table 6,
+ * except 16 in place of 10 documents from 513 bins on: with all floats in one bin, threads wait
+ * less. */
+static void own(uint32_t n_bins, int *warps, int *buffer)
+{
+    *warps = n_bins <= 256 ? 1 : n_bins <= 512 ? 2 : 5;
+    *buffer = n_bins <= 128 ? 3 : n_bins <= 256 ? 2 : n_bins <= 512 ? 1 : 4;
+}
+
+int rw_tuning_reduced_is_own(uint32_t n_bins, int warps, int buffer)
+{
+    int own_warps, own_buffer;
+    own(n_bins, &own_warps, &own_buffer);
+    return warps == own_warps && buffer == own_buffer;
+}
+
+static int run(const struct rw_hist_call *call, void *stream)
+{
+    int warps, buffer;
+    own(call->matrix->n_bins, &warps, &buffer);
+    return rw_cuda_tuned_reduced(call, warps, buffer, stream);
+}
+
+const struct rw_hist_method rw_hist_collision_reduced = {
+    .name = "collision-reduced",
+    .most_bins = 1024,
+    .sums = LAB_WEIGHTED_SUMS,
+    .scratch_bytes = rw_hist_derive_bytes,
+    .run = run,
+};

@@ -1,1 +1,0 @@
-#include "cub/cub.cuh"
