@@ -159,20 +159,32 @@ void rw_device_close(struct rw_device *device)
     rw_mem_free(device);
 }
 
-int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
+/* Returns 1 if a call that failed with this error may be repeated: it lacked memory, and unused
+ * codes were evicted. */
+static int may_repeat(cudaError_t error)
 {
     int number = 0;
+    if (error != cudaErrorMemoryAllocation)
+        return 0;
+    (void)cudaGetLastError();
     RW_CU_MAY_FAIL(cudaGetDevice(&number));
+    return rw_device_cache_drop_unused(number);
+}
+
+int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
+{
+    cudaError_t error;
+    int number = 0;
     do {
         *out = NULL;
-        const cudaError_t error = cudaMalloc(out, bytes ? bytes : 1);
-        if (error == cudaSuccess)
-            return RW_OK;
-        *out = NULL;
-        if (error != cudaErrorMemoryAllocation) /* a lost GPU, for example */
-            return rw_cu_fail(ctx, error, "cudaMalloc");
-        (void)cudaGetLastError();
-    } while (rw_device_cache_drop_unused(number));
+        error = cudaMalloc(out, bytes ? bytes : 1);
+    } while (may_repeat(error));
+    if (error == cudaSuccess)
+        return RW_OK;
+    *out = NULL;
+    if (error != cudaErrorMemoryAllocation) /* a lost GPU, for example */
+        return rw_cu_fail(ctx, error, "cudaMalloc");
+    RW_CU_MAY_FAIL(cudaGetDevice(&number));
     return fail_full(ctx, number, 1, bytes, "an array");
 }
 
@@ -200,9 +212,14 @@ int rw_device_stream(struct rw_ctx *ctx, struct rw_arena *arena, int urgent, voi
 {
     int least = 0, most = 0;
     cudaStream_t stream; /* a call that fails for lack of memory may still write to it */
+    cudaError_t error;
     if (urgent)
         RW_CU(ctx, cudaDeviceGetStreamPriorityRange(&least, &most));
-    RW_CU(ctx, cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, most));
+    do
+        error = cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, most);
+    while (may_repeat(error));
+    if (error != cudaSuccess)
+        return rw_cu_fail(ctx, error, "cudaStreamCreateWithPriority");
     RW_TRY(rw_arena_own(ctx, arena, stream, free_stream));
     *out = stream;
     return RW_OK;
