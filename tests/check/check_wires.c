@@ -168,8 +168,7 @@ static void make_wires(struct rw_cuda_exchange *x, int newton, int bits, int nar
         wire[i].at32 = (uint32_t)x->n_each32;
         x->n_each64 += (uint64_t)wire[i].words * x->n_cells;
         x->n_each32 += wire[i].words == 0 || wire[i].separate_hess ? x->n_cells : 0;
-        wire[i].to = i;
-        wire[i].parent = i == 2 || i == 6 ? NODES + (i == 6) : RW_HIST_NO_PARENT;
+        x->parent[i] = i == 2 || i == 6 ? NODES + (i == 6) : RW_HIST_NO_PARENT;
     }
 }
 
@@ -248,21 +247,14 @@ static struct cell right_cell(const struct run *r, int g, uint32_t buffer, uint3
 /* Runs the gather of worker `k`, from the cells of all workers. */
 static int gather(struct run *r, uint32_t k)
 {
-    const struct rw_cuda_exchange *x = &r->x;
-    struct rw_cuda_gather all = {.n_groups = GROUPS,
-                                 .newton = r->newton,
-                                 .n_workers = WORKERS,
-                                 .n_nodes = NODES,
-                                 .d_built = r->d_built};
+    struct rw_cuda_exchange all = r->x;
+    all.n_cells = 0;
+    all.d_built = r->d_built;
     for (int g = 0; g < GROUPS; g++) {
         all.begin[g] = all.n_cells;
         all.first[g] = first_cell[g][k];
         all.n_cells += first_cell[g][k + 1] - first_cell[g][k];
-        all.built[g] = x->built[g];
-        all.own[g] = x->own[g];
     }
-    for (uint32_t i = 0; i < NODES; i++)
-        all.parent[i] = r->wire[i].parent;
     RW_CU(ctx, (cudaError_t)rw_cuda_workers_gather(&all, device->stream));
     return RW_OK;
 }

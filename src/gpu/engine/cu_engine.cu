@@ -81,10 +81,9 @@ extern "C" int rw_cuda_copy_answer(void *d_from, uint32_t n, int clear, uint32_t
  * column (copy_kernel). sum_kernel computes checksums of columns, which differ when the codes
  * differ.
  *
- * Decomposition of copy_kernel: a block takes DOCS documents of a column, and a thread every
- * COLUMNS_THREADS-th of them. Blocks with the same documents are neighbours, so that common sectors
- * are read once. Decomposition of sum_kernel: each column has SUM_BLOCKS blocks, and each takes
- * every SUM_BLOCKS-th range of COLUMNS_THREADS documents. */
+ * Decomposition of copy_kernel: a block takes DOCS documents, and a thread every COLUMNS_THREADS-th
+ * of them. Decomposition of sum_kernel: each column has SUM_BLOCKS blocks, and each takes every
+ * SUM_BLOCKS-th range of COLUMNS_THREADS documents. */
 enum {
     COLUMNS_THREADS = RW_TUNE_COLUMNS_THREADS,
     UNROLL = 8,
@@ -115,20 +114,20 @@ static __device__ __forceinline__ void copy_block(const struct rw_cuda_column &f
 }
 
 static __global__ void __launch_bounds__(COLUMNS_THREADS)
-    copy_kernel(const __grid_constant__ struct rw_cuda_copies a)
+    copy_kernel(const struct rw_cuda_column from, uint32_t n_docs, void *d_to)
 {
-    const uint32_t c = blockIdx.x % a.n;
-    const uint64_t first = blockIdx.x / a.n * (uint64_t)DOCS + threadIdx.x;
-    if (a.from[c].bits == 16)
-        copy_block<uint16_t>(a.from[c], a.n_docs, first, (uint16_t *)a.d_to[c]);
+    const uint64_t first = blockIdx.x * (uint64_t)DOCS + threadIdx.x;
+    if (from.bits == 16)
+        copy_block<uint16_t>(from, n_docs, first, (uint16_t *)d_to);
     else
-        copy_block<uint32_t>(a.from[c], a.n_docs, first, (uint8_t *)a.d_to[c]);
+        copy_block<uint32_t>(from, n_docs, first, (uint8_t *)d_to);
 }
 
-extern "C" int rw_cuda_copy_columns(const struct rw_cuda_copies *copies, void *stream)
+extern "C" int rw_cuda_copy_column(const struct rw_cuda_column *from, uint32_t n_docs, void *d_to,
+                                   void *stream)
 {
-    return launch_grid(copy_kernel, (copies->n_docs / DOCS + 1) * copies->n, COLUMNS_THREADS,
-                       stream, *copies);
+    return launch_grid(copy_kernel, n_docs / DOCS + 1, COLUMNS_THREADS, stream, *from, n_docs,
+                       d_to);
 }
 
 static __global__ void __launch_bounds__(COLUMNS_THREADS)

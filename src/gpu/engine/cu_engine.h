@@ -1,14 +1,10 @@
-/* The arguments of the kernels of engine `cuda`, and their launchers. Each family of kernels has a
- * file. Samples, quantised lambdas and root sums are in cu_quantise.cu. Best splits are in
- * cu_split.cu, by categories in cu_category.cu, and of symmetric trees in cu_level.cu. The
- * documents of nodes and the sums of leaves are in cu_partition.cu. Scores, columns, moves of
- * histograms and answers are in cu_engine.cu, messages between workers in cu_workers.cu. The files
- * cu_split.cu, cu_category.cu and cu_partition.cu are in gpu/split.
+/* The arguments of the kernels of engine `cuda`, and their launchers. The sections name the files
+ * of the kernels; scores, columns, moves of histograms and answers are in cu_engine.cu.
  *
- * The engine's feature is a number: the index of a feature among those that training uses (struct
- * rw_cuts). A group is the features of one struct rw_hist_matrix. A buffer is the room for one
- * histogram of a group, and a group's buffers are its pool. A set is a data set: the training set
- * or a validation set. An answer is a few words that a kernel copies to memory of the host.
+ * The engine's feature is the index of a feature among those that training uses (struct rw_cuts). A
+ * group is the features of one struct rw_hist_matrix. A buffer is the room for one histogram of a
+ * group, and a group's buffers are its pool. A set is a data set: the training set or a validation
+ * set. An answer is a few words that a kernel copies to memory of the host.
  *
  * Launchers enqueue on a cudaStream_t and return a cudaError_t. They neither allocate nor wait.
  * Pointers d_x are on the device. A document's position is its index in the list of documents; each
@@ -39,13 +35,11 @@ struct rw_cuda_column {
     uint32_t log_docs; /* 2^log_docs documents share an element; 1 for columns of 4 bits, else 0 */
 };
 
-/* Returns the index of the element that has a document's code. */
 RW_HD uint64_t rw_cuda_element_of(const struct rw_cuda_column *column, uint32_t doc)
 {
     return (uint64_t)(doc >> column->log_docs) * column->lanes + column->lane;
 }
 
-/* Returns a document's code from that element. */
 RW_HD uint32_t rw_cuda_code_in(const struct rw_cuda_column *column, uint32_t element, uint32_t doc)
 {
     const uint32_t among = doc & ((1u << column->log_docs) - 1);
@@ -62,20 +56,13 @@ RW_HD uint32_t rw_cuda_code_of(const struct rw_cuda_column *column, uint32_t doc
     return rw_cuda_code_in(column, element, doc);
 }
 
-/* Copies n columns from tiles. d_to: [n_docs] codes each, of 2 bytes if the codes of `from` have 16
- * bits, else of 1 byte. A row that has codes of several of these columns is read from memory
- * once. */
-enum { RW_CUDA_MOST_COPIES = 8 };
-struct rw_cuda_copies {
-    uint32_t n, n_docs;
-    struct rw_cuda_column from[RW_CUDA_MOST_COPIES];
-    void *d_to[RW_CUDA_MOST_COPIES];
-};
-int rw_cuda_copy_columns(const struct rw_cuda_copies *copies, void *stream);
+/* Copies a column from tiles. d_to: [n_docs] codes, of 2 bytes if those of `from` have 16 bits,
+ * else of 1 byte. */
+int rw_cuda_copy_column(const struct rw_cuda_column *from, uint32_t n_docs, void *d_to,
+                        void *stream);
 
-/* Computes checksums. d_sum: [n_features], zeroed by the caller: for each column the sum over
- * n_docs documents of code x rw_code_weight(first_doc + document), modulo 2^64. d_column:
- * [n_features]. */
+/* Computes checksums of columns (code_sums in tree/engine.h). d_column, d_sum: [n_features]; the
+ * caller zeroes d_sum. */
 int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32_t n_features, uint32_t n_docs,
                         uint64_t first_doc, unsigned long long *d_sum, void *stream);
 
@@ -83,22 +70,21 @@ int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32_t n_featur
  * must be a multiple of 4. */
 enum { RW_CUDA_SMALL_BYTES = 3840 };
 int rw_cuda_send_small(void *d_to, const void *from, size_t n_bytes, void *stream);
-/* Copies n words to page-locked memory of the host, then writes `value` to `word` there. clear:
- * sets the words on the device to 0 afterwards. */
+/* Copies n words to page-locked memory, then writes `value` to `word` there. clear: sets the words
+ * on the device to 0 afterwards. */
 int rw_cuda_copy_answer(void *d_from, uint32_t n, int clear, uint32_t *to, uint32_t *word,
                         uint32_t value, void *stream);
 
 /* ---- the start of a tree: cu_quantise.cu ---- */
 
-/* The results of a tree's start that the host needs. */
 struct rw_cuda_begin {
     struct rw_sum sum; /* of the sampled documents */
     struct rw_quantised_sums quantised;
     struct rw_cuda_lambda_info info;
 };
 
-/* A sample of queries or of documents; an item is a query or a document. Samples of documents do
- * not use n_queries, d_query_offset and d_kept. */
+/* A sample of queries or of documents, the items. Samples of documents do not use n_queries,
+ * d_query_offset and d_kept. */
 struct rw_cuda_sample {
     uint64_t seed, threshold;         /* an item is kept iff its random number is under threshold */
     uint64_t bag_seed, bag_threshold; /* as in struct rw_engine_rules; not used for documents */
@@ -107,16 +93,13 @@ struct rw_cuda_sample {
     uint32_t first;                 /* number of the first item among those of all workers */
     const uint32_t *d_query_offset; /* [n_queries + 1] */
     uint8_t *d_kept;                /* [n_queries] scratch */
-    unsigned long long
-        *d_lowest; /* [2] scratch: the lowest (random << 32 | item), and the number of kept items */
-    /* [n_docs] 1: in the sample. Sampling queries writes it; sampling documents selects from those
-     * with 1. */
+    unsigned long long *d_lowest;   /* [2] scratch: the lowest (random << 32 | item); kept items */
+    /* [n_docs] 1: in the sample. Samples of documents are drawn from those with 1. */
     uint8_t *d_sampled;
 };
-/* Draw a sample in two steps. of_docs: 1 for documents, 0 for queries. rw_cuda_draw writes
- * d_lowest, and d_kept for queries or d_sampled for documents. rw_cuda_finish_sample then writes
- * d_sampled. If no item was kept, it keeps the item with the lowest random number, the first of
- * equals. */
+/* Draw a sample in two steps. of_docs: 1 for documents, 0 for queries. The first writes d_lowest,
+ * and d_kept or d_sampled. The second writes d_sampled; if no item was kept, it keeps the one with
+ * the lowest random number, the first of equals. */
 int rw_cuda_draw(const struct rw_cuda_sample *sample, int of_docs, void *stream);
 int rw_cuda_finish_sample(const struct rw_cuda_sample *sample, int of_docs, void *stream);
 
@@ -163,8 +146,7 @@ struct rw_cuda_feature {
     uint32_t zero_bin;            /* the first bin whose threshold is at least 0, or n_bins */
 };
 
-/* Histograms of a group that move to a different buffer. No buffer is both a source and a
- * target. */
+/* Moves of histograms to other buffers. No buffer is both a source and a target. */
 enum { RW_CUDA_MOST_MOVES = 256 };
 struct rw_cuda_moves {
     uint32_t n;
@@ -173,7 +155,6 @@ struct rw_cuda_moves {
 int rw_cuda_move(const struct rw_cuda_cells *cells, const struct rw_cuda_moves *moves,
                  void *stream);
 
-/* A categorical feature, which cu_category.cu searches. */
 struct rw_cuda_category {
     uint32_t feature, column; /* its index in the cells, and the engine's feature */
     uint32_t n_codes, has_missing;
@@ -186,7 +167,6 @@ struct rw_cuda_categories {
     uint32_t most_codes; /* largest number of codes of any of them */
 };
 
-/* The best split of a node. */
 struct rw_cuda_found {
     double gain;
     int32_t column; /* -1: no split */
@@ -197,13 +177,10 @@ struct rw_cuda_found {
 };
 #define RW_CUDA_BY_SET 0x80000000u
 
-/* The most nodes of a search. */
-enum { RW_CUDA_MOST_SEARCHED = 128 };
-
 /* The reply that the host polls, in host memory that the device writes. Each 64-bit word arrives at
- * once. Its low half is the number of the search's launch and its high half a part of the result.
- * So the device need not wait for one word before it writes the next. */
-enum { RW_CUDA_REPLY_WORDS = 6 };
+ * once. Its low half is the number of the search and its high half a part of the result. So the
+ * device need not wait for one word before it writes the next. MOST_SEARCHED: nodes of a search. */
+enum { RW_CUDA_MOST_SEARCHED = 128, RW_CUDA_REPLY_WORDS = 6 };
 struct rw_cuda_reply {
     uint64_t word[RW_CUDA_MOST_SEARCHED][RW_CUDA_REPLY_WORDS];
 };
@@ -215,8 +192,7 @@ struct rw_cuda_search {
     int64_t least_hess;
     struct rw_cuda_found *d_best; /* [n][n_blocks] scratch */
     float *d_score;               /* [n][features of the group] scratch, of rough searches */
-    uint32_t *d_done; /* [n] scratch: finished blocks of each node; 0 before the first group, and 0
-                         again at the end */
+    uint32_t *d_done; /* [n] scratch: finished blocks of each node; 0 before and after a search */
     struct rw_cuda_reply *reply; /* page-locked; [n] written by the last block of each node */
     const int8_t *d_direction;   /* by the engine's feature; NULL: no monotone constraints */
     uint32_t launch;             /* number of this search; differs from that of the search before */
@@ -225,13 +201,12 @@ struct rw_cuda_search {
     uint32_t n_blocks;
     uint32_t buffer[RW_CUDA_MOST_SEARCHED]; /* [n] buffer of each node searched */
     const double *d_penalty;                /* by the engine's feature; NULL: no feature costs */
-    const uint32_t
-        *d_allowed; /* [n][n_allowed_words] bits by the engine's feature; NULL: all are allowed */
+    /* [n][n_allowed_words] bits by the engine's feature; NULL: all are allowed */
+    const uint32_t *d_allowed;
     /* noise_word: where a node's words have the noise of features, as doubles; 0: no noise. */
     uint32_t n_allowed_words, noise_word;
-    uint32_t
-        most_blocks; /* blocks that run at once; if more are needed, features share fewer warps */
-    uint32_t n_sets; /* categorical features of all groups */
+    uint32_t most_blocks; /* that run at once; if more are needed, features share fewer warps */
+    uint32_t n_sets;      /* categorical features of all groups */
     struct rw_code_set *d_set; /* [n][n_sets] scratch: the codes that go left */
     /* [n] page-locked: the codes that go left, written for splits with RW_CUDA_BY_SET. */
     struct rw_code_set *reply_set;
@@ -239,8 +214,8 @@ struct rw_cuda_search {
 /* Returns the number of blocks per node that write a result, at most n_features. */
 uint32_t rw_cuda_search_blocks(const struct rw_cuda_search *search,
                                const struct rw_cuda_cells *cells);
-/* Searches the features of one group, except categorical ones. For each node, its blocks are those
- * from first_block on. */
+/* Searches a group, except categorical features. For each node, its blocks are those from
+ * first_block on. */
 int rw_cuda_search_group(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
                          uint32_t first_block, void *stream);
 /* Returns 1 if the search of a group takes two launches; the second has one block per node. That is
@@ -248,8 +223,8 @@ int rw_cuda_search_group(const struct rw_cuda_search *search, const struct rw_cu
  * features, without too many bins for the kernels. They must have neither monotone constraints nor
  * costs, and all must be allowed in each node, without noise. */
 int rw_cuda_is_rough(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells);
-/* Searches the group's categorical features, with a block for each node and feature, from
- * first_block on. Call it after rw_cuda_search_group of all groups. */
+/* Searches the group's categorical features, with a block for each node and feature. Call it after
+ * rw_cuda_search_group of all groups. */
 int rw_cuda_search_categories(const struct rw_cuda_search *search,
                               const struct rw_cuda_cells *cells,
                               const struct rw_cuda_categories *categories, uint32_t first_block,
@@ -271,17 +246,16 @@ struct rw_cuda_level {
     struct rw_cuda_found *d_best;
     uint32_t *d_n_left;
 };
-/* Three steps: rw_cuda_level_group for each group, then rw_cuda_level_pick, then rw_cuda_level_left
- * for each group. first_feature: number of features of the groups before. n_features: of all
- * groups. */
+/* Three steps: the first and the third for each group. first_feature: number of features of the
+ * groups before. n_features: of all groups. */
 int rw_cuda_level_group(const struct rw_cuda_level *level, const struct rw_cuda_cells *cells,
                         uint32_t first_feature, void *stream);
 int rw_cuda_level_pick(const struct rw_cuda_level *level, uint32_t n_features, void *stream);
 int rw_cuda_level_left(const struct rw_cuda_level *level, const struct rw_cuda_cells *cells,
                        uint32_t first_feature, void *stream);
 
-/* Copies n_cells cells of feature f of a group in all nodes to d_cell: [level->n][stride]. They are
- * 0 if the feature is not sampled for the tree. */
+/* Copies n_cells cells of feature f in all nodes to d_cell: [level->n][stride]. They are 0 if the
+ * feature is not sampled for the tree. */
 int rw_cuda_level_cells(const struct rw_cuda_level *level, const struct rw_cuda_cells *cells,
                         uint32_t f, uint32_t n_cells, uint32_t stride, struct rw_cell *d_cell,
                         void *stream);
@@ -293,22 +267,20 @@ int rw_cuda_level_cells(const struct rw_cuda_level *level, const struct rw_cuda_
  * and lambda from the lowest bits up; or some of its numbers are separate. */
 struct rw_cuda_wire {
     uint32_t at64, at32; /* index of its first number of 64 and of 32 bits in a worker's part */
-    /* Buffers of the sums over all workers. parent: may be RW_HIST_NO_PARENT. */
-    uint32_t to, parent;
     uint8_t words; /* 64-bit words per cell. 0: one number of 32 bits. 1: one number of 64 bits. 2,
                       or 3 with hessians: separate numbers */
     uint8_t separate_hess;     /* 1: words is 1, and hessians are separate numbers of 32 bits */
     uint8_t n_bits, hess_bits; /* bits of the count and the hessian in one number */
 };
-/* Returns the layout for a node with all_n documents on all workers; the place and the buffers are
- * 0. bits: of quantised numbers. */
+/* Returns the layout for a node with all_n documents on all workers; the place is 0. bits: of
+ * quantised numbers. */
 static inline struct rw_cuda_wire rw_cuda_wire_of(int newton, int bits, uint32_t all_n)
 {
     const uint32_t n_bits = rw_hist_bits_of(all_n);
     const uint32_t sum_bits = rw_hist_bits_of((uint64_t)all_n * (uint64_t)rw_quantise_limit(bits));
     const uint32_t hess_bits = newton ? sum_bits : 0;
     const uint32_t lambda_bits = sum_bits + 1; /* one more for the sign */
-    struct rw_cuda_wire wire = {0, 0, 0, 0, 0, 0, (uint8_t)n_bits, (uint8_t)hess_bits};
+    struct rw_cuda_wire wire = {0, 0, 0, 0, (uint8_t)n_bits, (uint8_t)hess_bits};
     if (n_bits + hess_bits + lambda_bits <= 32)
         return wire;
     wire.words = 1;
@@ -324,58 +296,49 @@ static inline struct rw_cuda_wire rw_cuda_wire_of(int newton, int bits, uint32_t
 /* The most groups: for codes of 4, 8 and 16 bits. */
 enum { RW_CUDA_GROUPS = 3 };
 
-/* The messages between workers. A message has a part for each worker. A worker's part has, node
- * after node, the cells of the features that it owns, group after group. In every part a group has
- * as many cells as the worker with the most cells of the group has. */
-struct rw_cuda_exchange {
-    int n_groups, newton;
-    uint32_t n_workers, n_nodes;
-    uint32_t n_cells;               /* cells of a node in a part */
-    uint32_t begin[RW_CUDA_GROUPS]; /* the first cell of each group */
-    uint64_t n_each64, n_each32;    /* numbers of 64 and of 32 bits per part */
-    /* [n_workers + 1] each: first cell of each worker's features in the group's histograms. */
-    const uint32_t *d_first[RW_CUDA_GROUPS];
-    /* built: this worker's sums, for all features. own: sums over all workers, for the features
-     * that this worker owns. */
-    struct rw_cuda_cells built[RW_CUDA_GROUPS], own[RW_CUDA_GROUPS];
-    const struct rw_cuda_wire *d_wire; /* [n_nodes] */
-    uint64_t *d_send64, *d_recv64;     /* d_send64: [n_workers][n_each64]; d_recv64: [n_each64] */
-    uint32_t *d_send32, *d_recv32;     /* like those, with n_each32 */
-};
-/* rw_cuda_workers_pack writes this worker's sums from `built` to d_send64 and d_send32. Its
- * counterpart rw_cuda_workers_unpack writes the sums over all workers from d_recv64 and d_recv32 to
- * `own`, and subtracts them from the parents. */
-int rw_cuda_workers_pack(const struct rw_cuda_exchange *exchange, void *stream);
-int rw_cuda_workers_unpack(const struct rw_cuda_exchange *exchange, void *stream);
-
 /* The sums of a group that a worker has built, on its own GPU. */
 struct rw_cuda_built {
     const uint32_t *d_count;
     const void *d_lambda, *d_hess;
 };
 
-/* Adds up sums that are on several GPUs whose memory this GPU can read: for each node, the cells of
- * this worker's features. */
-struct rw_cuda_gather {
+/* A call that adds up the histograms of all workers: those of `built`, in which each has summed its
+ * documents, for all features. The results are in `own`, for the features that this worker owns.
+ *
+ * GPUs that can read each other's memory gather the cells of these features. Otherwise a message
+ * has a part for each worker, with the cells of its features, node after node and group after
+ * group. In every part a group has as many cells as the worker with the most cells of it has. */
+struct rw_cuda_exchange {
     int n_groups, newton;
     uint32_t n_workers, n_nodes;
-    uint32_t n_cells;                           /* of this worker's features, in all groups */
-    uint32_t begin[RW_CUDA_GROUPS];             /* the first cell of each group among those */
-    uint32_t first[RW_CUDA_GROUPS];             /* the same cell in the group's built sums */
-    const struct rw_cuda_built *d_built;        /* [n_workers][n_groups] */
-    struct rw_cuda_cells built[RW_CUDA_GROUPS]; /* only the shape is read */
-    struct rw_cuda_cells own[RW_CUDA_GROUPS];   /* as in struct rw_cuda_exchange */
-    uint32_t to;                                /* buffer of the first node in `own` */
-    uint32_t parent[RW_TUNE_ENGINE_NODES];      /* [n_nodes] may be RW_HIST_NO_PARENT */
+    uint32_t to;                             /* buffer of the first node in `own` */
+    uint32_t parent[RW_TUNE_ENGINE_NODES];   /* [n_nodes] buffers, or RW_HIST_NO_PARENT */
+    uint32_t n_cells, begin[RW_CUDA_GROUPS]; /* cells of a node; each group's first one */
+    struct rw_cuda_cells built[RW_CUDA_GROUPS], own[RW_CUDA_GROUPS];
+    /* To gather: the first own cell in `built`, and [n_workers][n_groups]. */
+    uint32_t first[RW_CUDA_GROUPS];
+    const struct rw_cuda_built *d_built;
+    /* For messages. d_first: [n_workers + 1] each, the first cell of each worker's features in the
+     * group's histograms. */
+    const uint32_t *d_first[RW_CUDA_GROUPS];
+    const struct rw_cuda_wire *d_wire; /* [n_nodes] */
+    uint64_t n_each64, n_each32;       /* numbers of 64 and of 32 bits per part */
+    uint64_t *d_send64, *d_recv64;     /* d_send64: [n_workers][n_each64]; d_recv64: [n_each64] */
+    uint32_t *d_send32, *d_recv32;     /* like those, with n_each32 */
 };
-int rw_cuda_workers_gather(const struct rw_cuda_gather *gather, void *stream);
+/* Write this worker's sums to d_send64 and d_send32; write the sums over all workers from d_recv64
+ * and d_recv32 to `own`, and subtract them from the parents. */
+int rw_cuda_workers_pack(const struct rw_cuda_exchange *exchange, void *stream);
+int rw_cuda_workers_unpack(const struct rw_cuda_exchange *exchange, void *stream);
+
+/* Does the same without messages. */
+int rw_cuda_workers_gather(const struct rw_cuda_exchange *exchange, void *stream);
 
 /* ---- documents of nodes: cu_partition.cu ---- */
 
-/* Documents per block: the positions of each node are divided into chunks of this size. */
-enum { RW_CUDA_CHUNK = RW_TUNE_PARTITION_CHUNK };
-/* Words that a partition's launch carries, for 32 nodes of a histogram call and their parents. */
-enum { RW_CUDA_CARRIED = 32 * 5 };
+/* CHUNK: documents per block; the positions of each node are divided into such chunks. CARRIED:
+ * words that a partition's launch carries, for 32 nodes of a histogram call and their parents. */
+enum { RW_CUDA_CHUNK = RW_TUNE_PARTITION_CHUNK, RW_CUDA_CARRIED = 32 * 5 };
 
 /* A value of rw_cuda_part.n_left: it is unknown, so documents that go right are written from the
  * node's end. */
@@ -413,14 +376,13 @@ struct rw_cuda_counted {
     int8_t child[RW_CUDA_MOST_PARTS];
 };
 
-/* Sets of the parts that are split by categories, each with as many words as its feature's codes
- * need. */
+/* Sets of the parts that are split by categories, each with the words that its codes need. */
 struct rw_cuda_part_sets {
     uint32_t word[RW_CUDA_PART_SET_WORDS];
 };
 
-/* The arguments of a partition. They are part of the launch, so no copy must precede it. The launch
- * also carries small data of the next kernels to the device. */
+/* The arguments are part of the launch, so no copy must precede it. The launch also carries small
+ * data of the next kernels to the device. */
 struct rw_cuda_partition {
     uint32_t n_parts, n_chunks;
     uint32_t *d_list; /* by position */
@@ -484,11 +446,9 @@ struct rw_cuda_walk {
     const uint8_t *d_skip; /* [n_docs] not 0: the score is unchanged; NULL: all change */
     double *d_score;       /* [n_docs] */
 };
-/* Adds to the score of each document the value of its leaf, which it finds by walking down the tree
- * with the document's codes. */
+/* Adds the value of its leaf to each document's score. */
 int rw_cuda_add_walk(const struct rw_cuda_walk *walk, void *stream);
 
-/* Returns the number of chunks of n documents. */
 static inline uint32_t rw_cuda_chunks(uint64_t n)
 {
     return (uint32_t)((n + RW_CUDA_CHUNK - 1) / RW_CUDA_CHUNK);

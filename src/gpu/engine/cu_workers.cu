@@ -22,8 +22,8 @@ struct cell {
     int64_t lambda, hess;
 };
 
-/* Returns the group of cell `c` of a part. a: an exchange or a gather. */
-template <class ARGUMENTS> static __device__ int group_of(const ARGUMENTS &a, uint32_t c)
+/* Returns the group of cell `c` of a part. */
+static __device__ int group_of(const struct rw_cuda_exchange &a, uint32_t c)
 {
     int g = 0;
     while (g + 1 < a.n_groups && c >= a.begin[g + 1])
@@ -136,7 +136,8 @@ static __global__ void __launch_bounds__(THREADS)
     const struct rw_cuda_cells &own = a.own[g];
     if (c - a.begin[g] >= own.n_cells)
         return;
-    put_own(own, a.newton, c - a.begin[g], wire.to, wire.parent, get(a, wire, c));
+    put_own(own, a.newton, c - a.begin[g], a.to + blockIdx.y, a.parent[blockIdx.y],
+            get(a, wire, c));
 }
 
 extern "C" int rw_cuda_workers_pack(const struct rw_cuda_exchange *exchange, void *stream)
@@ -157,7 +158,7 @@ extern "C" int rw_cuda_workers_unpack(const struct rw_cuda_exchange *exchange, v
 enum { WORKERS_AT_ONCE = 4 };
 
 static __global__ void __launch_bounds__(THREADS)
-    gather_kernel(const __grid_constant__ struct rw_cuda_gather a)
+    gather_kernel(const __grid_constant__ struct rw_cuda_exchange a)
 {
     const uint32_t c = blockIdx.x * THREADS + threadIdx.x, node = blockIdx.y;
     let_next_launch_begin();
@@ -190,8 +191,8 @@ static __global__ void __launch_bounds__(THREADS)
     put_own(a.own[g], a.newton, c - a.begin[g], a.to + node, a.parent[node], sum);
 }
 
-extern "C" int rw_cuda_workers_gather(const struct rw_cuda_gather *gather, void *stream)
+extern "C" int rw_cuda_workers_gather(const struct rw_cuda_exchange *exchange, void *stream)
 {
-    const dim3 grid(blocks_for(gather->n_cells, THREADS), gather->n_nodes);
-    return launch_grid(gather_kernel, grid, THREADS, stream, *gather);
+    const dim3 grid(blocks_for(exchange->n_cells, THREADS), exchange->n_nodes);
+    return launch_grid(gather_kernel, grid, THREADS, stream, *exchange);
 }

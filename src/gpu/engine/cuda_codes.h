@@ -1,11 +1,7 @@
-/* The codes of the data sets on a GPU. Set 0 is the training set; the others are validation sets,
- * which get scores and metrics.
- *
- * The codes of the training set are an object of their own (struct rw_cuda_shared). The engine that
- * makes them shares them through the training set's cache, so that bags, trainings at the same time
- * and later trainings neither bin nor send them again (cuda_shared.c). Codes that do not fit the
- * device are host-resident (cuda_far.c). Partitions read columns of codes where there are any, and
- * the columns of the features that split most often are cached (cuda_columns.c). */
+/* The codes of the data sets on a GPU. Set 0 is the training set. Its codes are an object of their
+ * own, which engines share through the training set's cache. Codes that do not fit
+ * the device are host-resident (cuda_far.c). Partitions read columns of codes where there are any,
+ * and the columns of the features that split most often are cached (cuda_columns.c). */
 #pragma once
 
 #include "gpu/engine/cuda_memory.h"
@@ -26,7 +22,7 @@ struct rw_cuda_shared {
     struct rw_device_cache entry;
     struct rw_cut_rule rule;           /* `ignore` is a copy; `categories` is only compared */
     const struct rw_hist_method *hist; /* the forced method; NULL: none */
-    struct rw_cuts *cuts;              /* owned, except in a dry run */
+    struct rw_cuts *cuts;              /* owned; NULL in a dry run */
     struct rw_arena arena;             /* memory of `ignore` and of the groups */
     uint64_t bytes;                    /* device memory, without columns */
     int n_groups;
@@ -38,23 +34,22 @@ struct rw_cuda_shared {
 /* The location of the training set's codes. It is decided before they are loaded. */
 struct rw_cuda_place {
     int is_far;           /* 1: some codes are in host memory */
-    uint64_t row_bytes;   /* bytes per document in tiles on the device */
+    uint64_t row_bytes;   /* of tiles on the device */
     uint32_t n_columns;   /* number of columns for partitions that fit */
     int keeps_columns;    /* 1: there is ample memory for the columns of all features */
     double far_doc_bytes; /* mean bytes per document in tiles of host memory */
     double link_rate;     /* bytes per second; 0: not measured */
-    /* Memory that training needs at least, once the codes do not all fit: with no codes on the
-     * device except one column or, if they cannot be in host memory, with all codes. */
+    /* Memory that training needs if not all codes fit: with one column and no other codes or, if
+     * they cannot be host-resident, with all codes. */
     uint64_t least_bytes;
     uint64_t settled_bytes; /* of the training set, once methods are chosen */
 };
 
-/* The codes of a set. */
 struct rw_cuda_set {
-    int is_far;                                    /* 1: some of them are in host memory */
+    int is_far;                                    /* 1: some of its codes are in host memory */
     char *far_column;                              /* page-locked columns; owned */
     struct rw_cuda_column *far_at;                 /* [n_features] these columns */
-    struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* [n_groups] of set 0, copies of the records */
+    struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* of set 0, copies of the shared records */
     struct rw_cuda_column *d_column;               /* [n_features] where its codes are */
 };
 
@@ -64,9 +59,9 @@ struct rw_cuda_kept {
     uint64_t column_bytes; /* bytes per column */
     void *d;               /* [n] columns */
     int32_t *of;           /* [n] the engine's feature in each; -1: free */
-    double *use; /* [n_features] documents in large nodes that the feature split; older trees count
-                    less. With codes in host memory, all nodes count. NULL: no cached columns */
-    uint8_t *drawn; /* [n_features] 1: sampled for the tree */
+    /* [n_features] Documents in large nodes that the feature split; older trees count less. With
+     * codes in host memory, all nodes count. NULL: no cached columns. */
+    double *use;
 };
 
 struct rw_cuda_codes {
@@ -81,8 +76,8 @@ struct rw_cuda_codes {
     uint32_t n_docs, n_features;   /* of the training set */
     struct rw_cuda_set set[RW_MAX_SETS];
     uint16_t *d_frequent[RW_CUDA_GROUPS]; /* [group's n_features] most frequent codes */
-    struct rw_cuda_column *split_column; /* [n_features] columns from which partitions read codes */
-    struct rw_cuda_column *tile_column;  /* [n_features] a copy of set 0's d_column on the host */
+    /* [n_features] both: columns from which partitions read codes; set 0's d_column on the host */
+    struct rw_cuda_column *split_column, *tile_column;
     struct rw_cuda_kept kept;
     struct rw_hist_far hist_far; /* the `far` of histogram calls, if place.is_far; owned */
     struct rw_far_reads reads;   /* of the tree so far; `bytes` excludes the histograms' */
@@ -103,6 +98,8 @@ struct rw_cuda_source {
     const uint32_t *code_of;
 };
 
+/* Takes the training set's codes from the cache, if it has codes that this training would make. */
+void rw_cuda_codes_take(struct rw_cuda_codes *codes);
 /* Groups the features of the training set, whose cuts exist already, unless the codes were taken
  * from the cache. */
 int rw_cuda_codes_begin(struct rw_cuda_codes *codes, uint32_t n_docs);
@@ -110,35 +107,23 @@ int rw_cuda_codes_load(struct rw_cuda_codes *codes, int set, const struct rw_cud
 /* Frees everything except `shared`, which rw_cuda_codes_leave leaves or frees. */
 void rw_cuda_codes_release(struct rw_cuda_codes *codes);
 void rw_cuda_codes_leave(struct rw_cuda_codes *codes);
-/* Returns the specification of a group's matrix. */
 struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda_codes *codes, int group,
                                                uint32_t n_docs, int layouts);
 /* Returns the bytes of a tile's codes on the device. */
 uint64_t rw_cuda_tile_bytes(const struct rw_hist_matrix *matrix, uint32_t tile);
 
-/* ---- shared codes: cuda_shared.c ---- */
-
-/* Takes the training set's codes from the cache, if it has codes that this training would make. */
-void rw_cuda_shared_take(struct rw_cuda_codes *codes);
-/* Makes codes->shared, without codes. */
-int rw_cuda_shared_new(struct rw_cuda_codes *codes);
-/* Copies the record of a group's matrix. Unless in a dry run, the engine then is a reader of its
- * columns, if there are any. */
-void rw_cuda_shared_read(struct rw_cuda_shared *shared, int g, int is_dry,
-                         struct rw_hist_matrix *out);
-/* Tells that an engine no longer reads a group's columns, which its last reader frees. */
-void rw_cuda_shared_drop_columns(struct rw_cuda_shared *shared, int g);
+/* Tells that an engine no longer reads a group's columns, which their last reader frees. */
+void rw_cuda_codes_drop_columns(struct rw_cuda_shared *shared, int g);
 
 /* ---- host-resident codes: cuda_far.c ---- */
 
 /* Returns 1 if the codes of a validation set do not fit the device. */
 int rw_cuda_is_set_far(const struct rw_cuda_codes *codes, uint32_t n_docs);
-/* Makes the codes of a set that does not fit the device, and its memory for walks. For the training
- * set, also makes the rows that are on the device, and the memory with which histograms read the
- * others. */
+/* Makes a set's columns in host memory, and the memory for walks. For the training set, also makes
+ * the tiles, and the memory with which histograms read those in host memory. */
 int rw_cuda_far_load(struct rw_cuda_codes *codes, int set, const struct rw_cuda_source *source);
-/* Returns the bytes reserved for the other sets, except their codes. These are scores, metrics and
- * tables, and memory for walks if their codes do not fit. n_docs: of the training set. */
+/* Returns the bytes reserved for scores, metrics, tables and walks of the other sets. n_docs: of
+ * the training set. */
 uint64_t rw_cuda_others_bytes(const struct rw_cuda_codes *codes, uint32_t n_docs,
                               uint32_t n_features);
 /* Lays out the columns of the features that a tree splits, one after another in d_walk. Returns the
@@ -146,22 +131,21 @@ uint64_t rw_cuda_others_bytes(const struct rw_cuda_codes *codes, uint32_t n_docs
 uint32_t rw_cuda_far_lay_out(struct rw_cuda_codes *codes, int set, const struct rw_coded_node *node,
                              int n_nodes);
 int rw_cuda_far_send(struct rw_cuda_codes *codes, int set, uint32_t first, uint32_t n);
-/* Records the time of histograms, which are enqueued between the calls with is_end 0 and 1. */
+/* Records the time of histograms, which are enqueued between the calls with is_end 0 and 1.
+ * rw_cuda_far_add_time adds the time that was recorded last, if it is not added yet. */
 int rw_cuda_far_clock(struct rw_cuda_codes *codes, int is_end);
-/* Adds the time that was recorded last, if it is not added yet. */
 int rw_cuda_far_add_time(struct rw_cuda_codes *codes);
 
 /* ---- columns on the device: cuda_columns.c ---- */
 
 /* Returns the bytes of a column of one feature for partitions, with the widest codes. */
 uint64_t rw_cuda_column_bytes(const struct rw_cuts *cuts, uint32_t n_docs);
-/* Frees columns that partitions and chosen methods do not read, and allocates the cached ones. Call
- * it once methods are chosen. is_read: [n_groups] 1: the group's method reads columns. */
+/* Frees columns that are not read, and allocates the cached ones. Call it once methods are chosen.
+ * is_read: [n_groups] 1: the group's method reads columns. */
 int rw_cuda_columns_settle(struct rw_cuda_codes *codes, const int *is_read);
 /* Prepares the codes that a partition reads, and may cache a column. Call it before a feature
  * splits a node of n documents. */
 int rw_cuda_columns_use(struct rw_cuda_codes *codes, struct rw_cuda_nodes *nodes, uint32_t feature,
                         uint32_t n);
-/* Lowers the use of all features that the last tree sampled, and copies the most useful columns of
- * the features that the new tree samples. drawn: [n_features]; NULL: the same as before. */
-int rw_cuda_columns_begin(struct rw_cuda_codes *codes, const uint8_t *drawn);
+/* Starts a tree: earlier uses of columns count less. */
+void rw_cuda_columns_begin(struct rw_cuda_codes *codes);

@@ -9,7 +9,6 @@
 enum { EMPTY = -1 };
 /* Memory is ample if this many bytes stay free. */
 static const uint64_t AMPLE_BYTES = (uint64_t)4 << 30;
-_Static_assert(RW_TUNE_COLUMNS_A_TREE <= RW_CUDA_MOST_COPIES, "copies between two trees");
 
 /* ---- the choice of columns ---- */
 
@@ -29,7 +28,7 @@ static uint64_t return_columns(struct rw_cuda_codes *codes, int g)
     if (!matrix->d_column)
         return 0;
     if (!rw_cuda_is_dry(codes->memory))
-        rw_cuda_shared_drop_columns(codes->shared, g);
+        rw_cuda_codes_drop_columns(codes->shared, g);
     matrix->d_column = NULL;
     for (uint32_t f = 0; f < matrix->n_features; f++) {
         const uint32_t feature = codes->shared->group[g].column[f];
@@ -57,9 +56,7 @@ static int make_kept(struct rw_cuda_codes *codes, uint64_t bytes)
         return RW_OK;
     RW_TRY(rw_host_new(codes->host, &kept->d, kept->n, kept->column_bytes, 1));
     RW_TRY(RW_ARENA_NEW(ctx, arena, kept->of, kept->n));
-    RW_TRY(RW_ARENA_NEW(ctx, arena, kept->drawn, codes->n_features));
     RW_TRY(RW_ARENA_NEW(ctx, arena, kept->use, codes->n_features));
-    memset(kept->drawn, 1, codes->n_features);
     memset(kept->of, 0xff, kept->n * sizeof(*kept->of)); /* EMPTY */
     return RW_OK;
 }
@@ -101,20 +98,6 @@ static void *column_at(const struct rw_cuda_kept *kept, uint32_t at)
     return (char *)kept->d + at * kept->column_bytes;
 }
 
-/* Returns the feature with the largest use among the features that the tree samples and that have
- * no column; EMPTY if no such feature was used. */
-static int32_t most_wanted(const struct rw_cuda_codes *codes)
-{
-    const struct rw_cuda_kept *kept = &codes->kept;
-    int32_t best = EMPTY;
-    for (uint32_t f = 0; f < codes->n_features; f++) {
-        if (kept->drawn[f] && kept->use[f] > 0.0 && !has_column(codes, f) &&
-            (best == EMPTY || kept->use[f] > kept->use[best]))
-            best = (int32_t)f;
-    }
-    return best;
-}
-
 /* Returns the index of a free column, or else of the column whose feature has the smallest use. */
 static uint32_t least_useful(const struct rw_cuda_kept *kept)
 {
@@ -128,35 +111,23 @@ static uint32_t least_useful(const struct rw_cuda_kept *kept)
     return least;
 }
 
-/* Enqueues the copies, and empties `copies`. */
-static int copy_columns(struct rw_cuda_codes *codes, struct rw_cuda_copies *copies)
-{
-    if (copies->n > 0)
-        RW_CU(codes->host->base.ctx, rw_cuda_copy_columns(copies, codes->device->stream));
-    copies->n = 0;
-    return RW_OK;
-}
-
-/* Caches a feature's column at index `at`, in place of another. A copy from tiles on the device is
- * only added to `copies`; a copy from host memory is enqueued. */
-static int keep_at(struct rw_cuda_codes *codes, uint32_t at, int32_t feature,
-                   struct rw_cuda_copies *copies)
+/* Caches a feature's column at index `at`, in place of another. */
+static int keep_at(struct rw_cuda_codes *codes, uint32_t at, uint32_t feature)
 {
     struct rw_cuda_kept *kept = &codes->kept;
     const struct rw_cuda_column *from = &codes->tile_column[feature];
+    const uint32_t bits = from->bits == 16 ? 16 : 8;
     void *const d_to = column_at(kept, at);
     if (codes->place.is_far) {
         const size_t bytes = (size_t)codes->n_docs * from->bytes;
         codes->reads.bytes += bytes;
         RW_TRY(rw_transfer_write_pinned(codes->device, d_to, from->d_word, bytes));
     } else {
-        copies->from[copies->n] = *from;
-        copies->d_to[copies->n++] = d_to;
+        RW_CUDA_LAUNCH(codes, rw_cuda_copy_column, from, codes->n_docs, d_to);
     }
     if (kept->of[at] != EMPTY)
         codes->split_column[kept->of[at]] = codes->tile_column[kept->of[at]];
-    kept->of[at] = feature;
-    const uint32_t bits = from->bits == 16 ? 16 : 8;
+    kept->of[at] = (int32_t)feature;
     codes->split_column[feature] =
         (struct rw_cuda_column){.d_word = d_to, .bytes = bits / 8, .lanes = 1, .bits = bits};
     return RW_OK;
@@ -167,7 +138,8 @@ static int keep_at(struct rw_cuda_codes *codes, uint32_t at, int32_t feature,
  * partition of `now` documents, which follows at once. The rest of the cost must be paid by use:
  * RW_TUNE_COLUMNS_WORTH of it is enough. With codes in host memory, a copy costs as much as reading
  * the codes of one in RW_TUNE_FAR_SECTOR_DOCS documents there. */
-static int is_worth_it(const struct rw_cuda_codes *codes, int32_t wanted, uint32_t at, uint32_t now)
+static int is_worth_it(const struct rw_cuda_codes *codes, uint32_t wanted, uint32_t at,
+                       uint32_t now)
 {
     const struct rw_cuda_kept *kept = &codes->kept;
     const double instead = kept->of[at] == EMPTY ? 0.0 : kept->use[kept->of[at]];
@@ -201,14 +173,13 @@ int rw_cuda_columns_use(struct rw_cuda_codes *codes, struct rw_cuda_nodes *nodes
     enum { SECTOR_BYTES = 32 };
     struct rw_cuda_kept *kept = &codes->kept;
     const int is_far = codes->place.is_far;
-    struct rw_cuda_copies copies = {.n_docs = codes->n_docs};
     if (!kept->use || (!is_far && n < codes->n_docs / RW_TUNE_COLUMNS_LARGE))
         return RW_OK;
     kept->use[feature] += n;
     if (has_column(codes, feature))
         return RW_OK;
     const uint32_t at = least_useful(kept);
-    const int is_worth = is_worth_it(codes, (int32_t)feature, at, n);
+    const int is_worth = is_worth_it(codes, feature, at, n);
     if (is_far && n < codes->n_docs / RW_TUNE_FAR_SECTOR_DOCS && !is_worth) {
         codes->reads.bytes += (uint64_t)n * SECTOR_BYTES;
         return RW_OK;
@@ -217,26 +188,11 @@ int rw_cuda_columns_use(struct rw_cuda_codes *codes, struct rw_cuda_nodes *nodes
         RW_TRY(rw_cuda_nodes_sizes(nodes));
     else if (!is_worth || is_awaited(kept, &nodes->partition, at))
         return RW_OK;
-    RW_TRY(keep_at(codes, at, (int32_t)feature, &copies));
-    return copy_columns(codes, &copies);
+    return keep_at(codes, at, feature);
 }
 
-int rw_cuda_columns_begin(struct rw_cuda_codes *codes, const uint8_t *drawn)
+void rw_cuda_columns_begin(struct rw_cuda_codes *codes)
 {
-    struct rw_cuda_kept *kept = &codes->kept;
-    struct rw_cuda_copies copies = {.n_docs = codes->n_docs};
-    if (!kept->use)
-        return RW_OK;
-    for (uint32_t f = 0; f < codes->n_features; f++)
-        kept->use[f] *= kept->drawn[f] ? RW_TUNE_COLUMNS_FADE : 1.0;
-    if (drawn)
-        memcpy(kept->drawn, drawn, codes->n_features);
-    for (uint32_t n = 0; n < kept->n && n < RW_TUNE_COLUMNS_A_TREE; n++) {
-        const int32_t wanted = most_wanted(codes);
-        const uint32_t at = least_useful(kept);
-        if (wanted == EMPTY || !is_worth_it(codes, wanted, at, 0))
-            break;
-        RW_TRY(keep_at(codes, at, wanted, &copies));
-    }
-    return copy_columns(codes, &copies);
+    for (uint32_t f = 0; f < codes->n_features && codes->kept.use; f++)
+        codes->kept.use[f] *= RW_TUNE_COLUMNS_FADE;
 }

@@ -61,8 +61,7 @@ int rw_cuda_is_set_far(const struct rw_cuda_codes *codes, uint32_t n_docs)
     enum { LOADING_BYTES = 18, SCORE_BYTES = 8 }; /* bytes per document, in addition to its codes */
     const uint64_t doc_bytes = LOADING_BYTES + SCORE_BYTES + row_bytes(codes);
     const uint64_t reserved = rw_cuda_others_bytes(codes, codes->n_docs, codes->n_features);
-    return n_docs * doc_bytes + reserved + codes->memory->brief_bytes >
-           rw_cuda_left_bytes(codes->memory);
+    return n_docs * doc_bytes + reserved > rw_cuda_left_bytes(codes->memory);
 }
 
 /* ---- columns ---- */
@@ -160,14 +159,12 @@ static int put_rows(void *user, struct rw_share *share)
 {
     const struct row_job *job = user;
     for (uint64_t at, end; rw_share_next(share, &at, &end);) {
-        while (at < end) {
-            const uint32_t n =
-                (uint32_t)(end - at < RW_TUNE_FAR_FILL_DOCS ? end - at : RW_TUNE_FAR_FILL_DOCS);
+        for (uint32_t n; at < end; at += n) {
+            n = (uint32_t)(end - at < RW_TUNE_FAR_FILL_DOCS ? end - at : RW_TUNE_FAR_FILL_DOCS);
             char *to = job->to + at * job->doc_bytes;
             memset(to, 0, (size_t)n * job->doc_bytes);
             for (uint32_t f = 0; f < job->tile->n_features; f++)
                 put_feature(job, f, job->first + (uint32_t)at, n, to);
-            at += n;
         }
     }
     return RW_OK;

@@ -3,25 +3,22 @@
 
 #include "base/machine.h"
 
-int rw_cuda_zeros(struct rw_cuda_memory *memory, void *out, size_t bytes)
-{
-    void *d;
-    RW_TRY(rw_host_new(memory->host, &d, bytes, 1, 1));
-    memcpy(out, &d, sizeof(d));
-    if (!rw_cuda_is_dry(memory))
-        RW_CU(memory->host->base.ctx, cudaMemsetAsync(d, 0, bytes, memory->device->stream));
-    return RW_OK;
-}
-
 int rw_cuda_table(struct rw_cuda_memory *memory, void *out, const void *from, size_t bytes)
 {
-    const char *const part = memory->host->memory.part;
+    struct rw_host *host = memory->host;
+    const char *const part = host->memory.part;
     void *d;
-    memory->host->memory.part = "tables";
-    RW_TRY(rw_host_new(memory->host, &d, bytes, 1, 1));
-    memory->host->memory.part = part;
+    if (from)
+        host->memory.part = "tables";
+    RW_TRY(rw_host_new(host, &d, bytes, 1, 1));
+    host->memory.part = part;
     memcpy(out, &d, sizeof(d));
-    return rw_cuda_is_dry(memory) ? RW_OK : rw_transfer_write(memory->device, d, from, bytes);
+    if (rw_cuda_is_dry(memory))
+        return RW_OK;
+    if (from)
+        return rw_transfer_write(memory->device, d, from, bytes);
+    RW_CU(host->base.ctx, cudaMemsetAsync(d, 0, bytes, memory->device->stream));
+    return RW_OK;
 }
 
 int rw_cuda_new_cells(struct rw_cuda_memory *memory, struct rw_cuda_cells *cells, uint64_t n)

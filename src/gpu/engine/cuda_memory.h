@@ -10,8 +10,8 @@
 struct rw_cuda_memory {
     struct rw_host *host; /* counts bytes; its `plan` is set in a dry run */
     struct rw_device *device;
-    struct rw_arena arena;   /* owns host memory, page-locked memory and events */
-    struct rw_arena *shared; /* owns device memory allocated now; NULL: the host's arena does */
+    struct rw_arena arena;  /* owns host memory, page-locked memory and events */
+    struct rw_arena *peers; /* owns device memory allocated now; NULL: the host's arena does */
     /* Bytes of the device that were free before the training set was loaded, or fewer if the user
      * allows fewer. */
     uint64_t free_bytes;
@@ -20,7 +20,6 @@ struct rw_cuda_memory {
     /* Bytes by which the choice of methods in the first tree will change the memory in use; 0 in
      * dry runs and afterwards. */
     int64_t to_settle;
-    uint64_t brief_bytes; /* in use until methods are chosen, and not counted */
     /* The largest number of bytes in use so far, including memory that is freed later. */
     uint64_t most_bytes;
 };
@@ -45,12 +44,16 @@ static inline void rw_cuda_count_most(struct rw_cuda_memory *memory, uint64_t by
     memory->most_bytes = most > memory->most_bytes ? most : memory->most_bytes;
 }
 
-/* Allocates zeroed device memory, or a table that is filled from `from`. out: the address of a
- * pointer. Tables are counted in the plan's part of that name. RW_HOST_NEW_RAW allocates device
+/* Calls a launcher, whose last argument is the stream, in a function that returns a status. of: has
+ * a `device`. */
+#define RW_CUDA_LAUNCH(of, launcher, ...) \
+    RW_CU((of)->device->ctx, launcher(__VA_ARGS__, (of)->device->stream))
+
+/* Allocates device memory, and fills it with `from`; NULL: with 0. out: the address of a pointer.
+ * Filled tables are counted in the plan's part of that name. RW_HOST_NEW_RAW allocates device
  * memory that is not filled. */
-int rw_cuda_zeros(struct rw_cuda_memory *memory, void *out, size_t bytes);
 int rw_cuda_table(struct rw_cuda_memory *memory, void *out, const void *from, size_t bytes);
-#define RW_CUDA_ZEROS(memory, d, n) rw_cuda_zeros((memory), &(d), (n) * sizeof(*(d)))
+#define RW_CUDA_ZEROS(memory, d, n) rw_cuda_table((memory), &(d), NULL, (n) * sizeof(*(d)))
 #define RW_CUDA_TABLE(memory, d, from, n) \
     rw_cuda_table((memory), &(d), (from), (n) * sizeof(*(from)))
 

@@ -75,7 +75,6 @@ int rw_cuda_nodes_allocate(struct rw_cuda_nodes *nodes, struct rw_cuda_memory *m
     RW_TRY(RW_ARENA_NEW(ctx, &memory->arena, nodes->n, n_slots));
     RW_TRY(RW_ARENA_NEW(ctx, &memory->arena, nodes->first, n_slots));
     RW_TRY(RW_ARENA_NEW(ctx, &memory->arena, nodes->child, n_slots));
-    RW_TRY(RW_ARENA_NEW(ctx, &memory->arena, nodes->stack, n_slots));
     RW_TRY(RW_ARENA_NEW(ctx, &memory->arena, nodes->summed, n_slots));
     nodes->all_n = nodes->n;
     return nodes->is_shared ? allocate_counts(nodes, memory) : RW_OK;
@@ -99,10 +98,9 @@ void rw_cuda_nodes_begin(struct rw_cuda_nodes *nodes)
 
 int rw_cuda_nodes_list(struct rw_cuda_nodes *nodes)
 {
-    RW_CU(nodes->device->ctx,
-          rw_cuda_list_sampled(nodes->sample.d_sampled, nodes->n_docs, nodes->partition.d_list,
-                               nodes->d_n_listed, nodes->d_scratch, nodes->scratch_bytes,
-                               nodes->device->stream));
+    RW_CUDA_LAUNCH(nodes, rw_cuda_list_sampled, nodes->sample.d_sampled, nodes->n_docs,
+                   nodes->partition.d_list, nodes->d_n_listed, nodes->d_scratch,
+                   nodes->scratch_bytes);
     nodes->is_listed = 1;
     return RW_OK;
 }
@@ -191,9 +189,8 @@ int rw_cuda_nodes_launch(struct rw_cuda_nodes *nodes)
     partition->counted.value += (uint32_t)nodes->is_shared;
     if (partition->n_chunks > 0) {
         partition->launch++;
-        RW_CU(nodes->device->ctx,
-              rw_cuda_partition(partition, nodes->n_set_words ? &nodes->sets : NULL,
-                                nodes->device->stream));
+        RW_CUDA_LAUNCH(nodes, rw_cuda_partition, partition,
+                       nodes->n_set_words ? &nodes->sets : NULL);
     } else if (nodes->is_shared) {
         *partition->counted.word = partition->counted.value;
     }
@@ -245,13 +242,10 @@ int rw_cuda_nodes_send(struct rw_cuda_nodes *nodes, const void *first, size_t fi
 
 /* ---- estimates ---- */
 
-/* Returns the part of the last partition whose child a node is, or -1. first: the first part to
- * look at; the parts before it come last. */
-static int part_of(const struct rw_cuda_nodes *nodes, int32_t slot, uint32_t first)
+/* Returns the part of the last partition whose child a node is, or -1. */
+static int part_of(const struct rw_cuda_nodes *nodes, int32_t slot)
 {
-    const uint32_t n = nodes->n_uncounted;
-    for (uint32_t k = 0; k < n; k++) {
-        const uint32_t i = (first + k) % n;
+    for (uint32_t i = 0; i < nodes->n_uncounted; i++) {
         if (nodes->uncounted[i].smaller == slot || nodes->uncounted[i].larger == slot)
             return (int)i;
     }
@@ -263,7 +257,7 @@ int rw_cuda_nodes_are_pending(const struct rw_cuda_nodes *nodes, const struct rw
 {
     int are = nodes->partition.n_chunks > 0;
     for (uint32_t i = 0; i < n && are; i++)
-        are = part_of(nodes, siblings[i].smaller, i) >= 0;
+        are = part_of(nodes, siblings[i].smaller) >= 0;
     return are;
 }
 
@@ -275,7 +269,7 @@ int rw_cuda_nodes_estimate(struct rw_cuda_nodes *nodes, const struct rw_sibling 
     *most_docs = 1;
     for (uint32_t i = 0; i < n; i++) {
         const int32_t slot = siblings[i].smaller, parent = siblings[i].parent;
-        const int part = part_of(nodes, slot, i);
+        const int part = part_of(nodes, slot);
         const uint32_t all = nodes->all_n[slot], own = nodes->n[parent];
         const uint32_t most = all < own ? all : own;
         const double n_docs = (double)own * all / (nodes->all_n[parent] + 1.0);
@@ -294,21 +288,17 @@ int rw_cuda_nodes_estimate(struct rw_cuda_nodes *nodes, const struct rw_sibling 
 static void list_leaf(struct rw_cuda_nodes *nodes, int32_t slot, uint32_t leaf)
 {
     struct rw_cuda_leaf_sums *sums = &nodes->leaf_sums;
-    int n_stack = 0;
-    nodes->stack[n_stack++] = slot;
-    while (n_stack > 0) {
-        const int32_t at = nodes->stack[--n_stack];
-        if (nodes->child[at][0] >= 0) {
-            nodes->stack[n_stack++] = nodes->child[at][0];
-            nodes->stack[n_stack++] = nodes->child[at][1];
-            continue;
-        }
-        nodes->leaf[sums->n_leaves++] = (struct rw_cuda_leaf){.from = nodes->first[at],
-                                                              .n = nodes->n[at],
-                                                              .first_chunk = sums->n_chunks,
-                                                              .leaf = leaf};
-        sums->n_chunks += rw_cuda_chunks(nodes->n[at]);
+    const int32_t *child = nodes->child[slot];
+    if (child[0] >= 0) {
+        list_leaf(nodes, child[0], leaf);
+        list_leaf(nodes, child[1], leaf);
+        return;
     }
+    nodes->leaf[sums->n_leaves++] = (struct rw_cuda_leaf){.from = nodes->first[slot],
+                                                          .n = nodes->n[slot],
+                                                          .first_chunk = sums->n_chunks,
+                                                          .leaf = leaf};
+    sums->n_chunks += rw_cuda_chunks(nodes->n[slot]);
 }
 
 int rw_cuda_nodes_start_sums(struct rw_cuda_nodes *nodes, const int32_t *leaf_slot, int n_leaves)
@@ -328,15 +318,20 @@ int rw_cuda_nodes_start_sums(struct rw_cuda_nodes *nodes, const int32_t *leaf_sl
     for (int i = 0; i < n_leaves; i++)
         list_leaf(nodes, leaf_slot[i], (uint32_t)i);
     RW_TRY(rw_cuda_send(nodes->replies, &piece, sums->n_leaves * sizeof(*nodes->leaf)));
-    RW_CU(nodes->device->ctx, rw_cuda_leaf_sums(sums, nodes->device->stream));
+    RW_CUDA_LAUNCH(nodes, rw_cuda_leaf_sums, sums);
     RW_TRY(rw_cuda_ask(nodes->replies, sums->d_sum, (size_t)n_leaves * sizeof(*sums->d_sum), 1));
     memcpy(nodes->summed, leaf_slot, (size_t)n_leaves * sizeof(*leaf_slot));
     nodes->n_summed = nodes->n_pending = n_leaves;
     return RW_OK;
 }
 
-int rw_cuda_nodes_take_sums(struct rw_cuda_nodes *nodes, int n_leaves, struct rw_sum *sums)
+int rw_cuda_nodes_take_sums(struct rw_cuda_nodes *nodes, const int32_t *leaf_slot, int n_leaves,
+                            struct rw_sum *sums)
 {
+    if (n_leaves == 0)
+        return RW_OK;
+    if (nodes->n_pending == 0)
+        RW_TRY(rw_cuda_nodes_start_sums(nodes, leaf_slot, n_leaves));
     if (nodes->n_pending != n_leaves)
         return rw_fail(nodes->device->ctx, RW_ERR_INTERNAL, "sums of the wrong leaves");
     nodes->n_pending = 0;

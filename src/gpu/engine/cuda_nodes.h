@@ -29,12 +29,9 @@ struct rw_cuda_nodes {
     uint32_t *n, *all_n;
     uint64_t *first;     /* [max_slots] each node's first position */
     int32_t (*child)[2]; /* [max_slots] slots of the children; -1: not partitioned */
-    int32_t *stack;      /* [max_slots] scratch */
-    /* The words of rw_moved_word by position, [2][half]; NULL: no method would read them. moves: 1
-     * if they move with the documents, since all chosen methods read them; else 0. It is -1 before
-     * a tree's first partition. */
-    void *d_moved;
-    int moves;
+    void *d_moved;       /* [2][half] rw_moved_word by position; NULL: no method would read them */
+    int moves; /* 1: all chosen methods read d_moved, so it moves with the documents; 0: some do
+                  not; -1: before a tree's first partition */
     /* ---- the pending partition ---- */
     struct rw_cuda_partition partition;
     struct rw_cuda_part_sets sets;
@@ -63,10 +60,9 @@ int rw_cuda_nodes_list(struct rw_cuda_nodes *nodes);
  * the split's feature. */
 int rw_cuda_nodes_split(struct rw_cuda_nodes *nodes, const struct rw_split *split,
                         uint32_t missing_code, const struct rw_cuda_column *column);
-/* Launches the pending partition, if there is one. */
+/* Launches the pending partition, if there is one. rw_cuda_nodes_sizes then waits until the sizes
+ * of all nodes are known; with one worker they are known at once. */
 int rw_cuda_nodes_launch(struct rw_cuda_nodes *nodes);
-/* Launches the pending partition, and waits until the sizes of all nodes are known. With one worker
- * they are known at once. */
 int rw_cuda_nodes_sizes(struct rw_cuda_nodes *nodes);
 /* Sends two arrays to the device, the second directly after the first, and launches the pending
  * partition, which carries them if they are small. *d: address of the first one there. */
@@ -81,10 +77,11 @@ int rw_cuda_nodes_are_pending(const struct rw_cuda_nodes *nodes, const struct rw
 int rw_cuda_nodes_estimate(struct rw_cuda_nodes *nodes, const struct rw_sibling *siblings,
                            uint32_t n, struct rw_hist_node *node, uint64_t *most_docs,
                            const struct rw_hist_node **d_node);
-
-/* Start and finish the sums of leaves. leaf_slot: [n_leaves] as in leaf_sums of tree/engine.h. */
+/* Start the sums of leaves, and finish them, after starting them if that was not done. leaf_slot:
+ * [n_leaves] as in leaf_sums of tree/engine.h. */
 int rw_cuda_nodes_start_sums(struct rw_cuda_nodes *nodes, const int32_t *leaf_slot, int n_leaves);
-int rw_cuda_nodes_take_sums(struct rw_cuda_nodes *nodes, int n_leaves, struct rw_sum *sums);
+int rw_cuda_nodes_take_sums(struct rw_cuda_nodes *nodes, const int32_t *leaf_slot, int n_leaves,
+                            struct rw_sum *sums);
 /* Returns 1 if d_leaf_of refers to these leaves. */
 int rw_cuda_nodes_have_sums(const struct rw_cuda_nodes *nodes, const int32_t *leaf_slot,
                             int n_leaves);

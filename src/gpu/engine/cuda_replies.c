@@ -63,9 +63,8 @@ int rw_cuda_ask(struct rw_cuda_replies *replies, void *d, size_t bytes, int clea
     if (bytes > replies->most_bytes)
         return rw_fail(ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
     replies->answer_bytes = bytes;
-    RW_CU(ctx,
-          rw_cuda_copy_answer(d, (uint32_t)(bytes / sizeof(uint32_t)), clear, replies->answer,
-                              replies->answer_word, ++replies->n_answers, replies->device->stream));
+    RW_CUDA_LAUNCH(replies, rw_cuda_copy_answer, d, (uint32_t)(bytes / sizeof(uint32_t)), clear,
+                   replies->answer, replies->answer_word, ++replies->n_answers);
     return RW_OK;
 }
 

@@ -1,22 +1,119 @@
-/* Implements cuda_workers.h, except cuda_peers.c. */
+/* Implements cuda_workers.h. Between peers no messages are needed. An event on each GPU tells the
+ * others that its sums are complete, and each worker's host polls the replies of all searches. The
+ * last worker that leaves frees the memory that peers read. So a worker that fails does not take
+ * away memory that another GPU still reads. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
 #include "gpu/engine/cuda_workers.h"
 
 /* Most bytes of the buffers and messages of one call. They limit the number of its nodes. */
 enum { CALL_BYTES = 1 << 28 };
+
+/* The events of a worker: its sums were built; it has read those of its peers. */
+enum event { BUILT, READ };
+
+/* Memory of a worker that the GPUs and hosts of the other workers of its process read. */
+struct rw_cuda_peer {
+    struct rw_arena arena; /* of the memory below, freed by the last worker that leaves */
+    struct rw_cuda_built built[RW_CUDA_GROUPS];
+    const struct rw_cuda_reply *reply;   /* [2] as in struct rw_cuda_replies */
+    const struct rw_code_set *reply_set; /* like reply; NULL: no categorical features */
+    int searches;                        /* 1: the worker owns features, so it replies */
+    void *event[2];                      /* cudaEvent_t, by enum event */
+    atomic_uint n_records[2];            /* of each event so far */
+};
+
+/* The workers of a process whose GPUs can read each other's memory. */
+struct rw_cuda_peers {
+    atomic_int n_users; /* workers that have not left */
+    int n_workers;
+    struct rw_cuda_peer peer[]; /* [n_workers] */
+};
 
 static struct rw_ctx *ctx_of(const struct rw_cuda_workers *workers)
 {
     return workers->host->base.ctx;
 }
 
-/* ---- the connection: NCCL or the hosts ---- */
+/* ---- the connection ---- */
+
+/* Checks that this worker's GPU can read the memory of all others. *cannot: 1 if it cannot. device:
+ * [n] the workers' GPUs. */
+static int check_access(struct rw_cuda_workers *workers, const int32_t *device, int n,
+                        uint64_t *cannot)
+{
+    for (int r = 0; r < n; r++) {
+        int can = 1;
+        if (device[r] != workers->device->number)
+            RW_CU(ctx_of(workers),
+                  cudaDeviceCanAccessPeer(&can, workers->device->number, device[r]));
+        *cannot |= !can;
+    }
+    return RW_OK;
+}
+
+static int enable_access(struct rw_cuda_workers *workers, const int32_t *device, int n)
+{
+    for (int r = 0; r < n; r++) {
+        if (device[r] == workers->device->number)
+            continue;
+        const cudaError_t error = cudaDeviceEnablePeerAccess(device[r], 0);
+        if (error != cudaErrorPeerAccessAlreadyEnabled)
+            RW_CU(ctx_of(workers), error);
+        (void)cudaGetLastError();
+    }
+    return RW_OK;
+}
+
+/* Sets workers->peers if all workers are threads of this process and their GPUs can read each
+ * other's memory. All workers call it. */
+static int connect_peers(struct rw_cuda_workers *workers)
+{
+    struct rw_ctx *ctx = ctx_of(workers);
+    const int n = rw_n_workers(ctx);
+    const int32_t own = workers->device->number;
+    uint64_t cannot = 0;
+    struct rw_cuda_peers *peers = NULL;
+    RW_FREED int32_t *device = NULL;
+    RW_FREED struct rw_cuda_peers **from = NULL;
+    const char *nccl = getenv("RANKWOOD_NCCL");
+    if (!rw_comm_has_threads(ctx->comm) || (nccl && nccl[0])) /* NCCL is wanted */
+        return RW_OK;
+    int status = RW_NEW(ctx, device, (size_t)n);
+    status = status < 0 ? status : RW_NEW(ctx, from, (size_t)n);
+    RW_TRY(rw_comm_agree(ctx, status));
+    RW_TRY(rw_comm_all_gather(ctx, &own, device, sizeof(own)));
+    RW_TRY(rw_comm_agree(ctx, check_access(workers, device, n, &cannot)));
+    RW_TRY(rw_comm_max(ctx, &cannot, 1));
+    if (cannot)
+        return RW_OK;
+    status = enable_access(workers, device, n);
+    if (status >= 0 && rw_worker(ctx) == 0)
+        status = rw_mem_new(ctx, (void **)&peers, 1,
+                            sizeof(*peers) + (size_t)n * sizeof(peers->peer[0]));
+    if (peers) {
+        peers->n_users = n;
+        peers->n_workers = n;
+    }
+    status = rw_comm_agree(ctx, status);
+    if (status >= 0)
+        status = rw_comm_all_gather(ctx, &peers, from, sizeof(*from));
+    if (status < 0) {
+        rw_mem_free(peers);
+        return status;
+    }
+    workers->peers = from[0];
+    return RW_OK;
+}
 
 int rw_cuda_workers_connect(struct rw_cuda_workers *workers)
 {
     struct rw_ctx *ctx = ctx_of(workers);
     if (!rw_cuda_are_many(workers))
         return RW_OK;
-    RW_TRY(rw_cuda_peers_connect(workers));
+    RW_TRY(connect_peers(workers));
     if (workers->peers)
         return RW_OK;
     const int status = rw_nccl_open(ctx, workers->device, &workers->comm);
@@ -71,7 +168,6 @@ static int reduce_scatter(struct rw_cuda_workers *workers, const void *d_send, v
     struct rw_comm *comm = workers->comm;
     const size_t bytes = n_each * (type == RW_COMM_U64 ? 8 : 4);
     const size_t all_bytes = bytes * (size_t)rw_n_workers(ctx);
-    void *const sums = (char *)workers->staged + all_bytes;
     if (n_each == 0)
         return RW_OK;
     if (comm) {
@@ -80,9 +176,47 @@ static int reduce_scatter(struct rw_cuda_workers *workers, const void *d_send, v
                               comm->functions.reduce_scatter(comm->user, d_send, d_recv, n_each,
                                                              type, workers->device->stream));
     }
+    char *const sums = (char *)workers->staged + all_bytes;
     RW_TRY(rw_transfer_read(workers->device, workers->staged, d_send, all_bytes));
     RW_TRY(rw_comm_reduce_scatter(ctx, workers->staged, sums, n_each, type));
     return rw_transfer_write(workers->device, d_recv, sums, bytes);
+}
+
+static struct rw_cuda_peer *own_of(const struct rw_cuda_workers *workers)
+{
+    return &workers->peers->peer[rw_worker(ctx_of(workers))];
+}
+
+void rw_cuda_peers_leave(struct rw_cuda_workers *workers)
+{
+    struct rw_cuda_peers *peers = workers->peers;
+    workers->peers = NULL;
+    if (!peers || atomic_fetch_sub(&peers->n_users, 1) > 1)
+        return;
+    for (int r = 0; r < peers->n_workers; r++)
+        rw_arena_free(&peers->peer[r].arena);
+    rw_mem_free(peers);
+}
+
+struct rw_arena *rw_cuda_peers_arena(const struct rw_cuda_workers *workers)
+{
+    return workers->peers ? &own_of(workers)->arena : NULL;
+}
+
+int rw_cuda_peers_publish(struct rw_cuda_workers *workers)
+{
+    struct rw_ctx *ctx = ctx_of(workers);
+    const struct rw_cuda_exchange *exchange = &workers->exchange;
+    struct rw_cuda_peer *own = own_of(workers);
+    for (int g = 0; g < exchange->n_groups; g++) {
+        const struct rw_cuda_cells *built = &exchange->built[g];
+        own->built[g] = (struct rw_cuda_built){built->d_count, built->d_lambda, built->d_hess};
+        own->searches |= exchange->own[g].n_features > 0;
+    }
+    own->reply = workers->replies->reply;
+    own->reply_set = workers->replies->set;
+    RW_TRY(rw_device_event(ctx, &own->arena, 0, &own->event[BUILT]));
+    return rw_device_event(ctx, &own->arena, 0, &own->event[READ]);
 }
 
 /* ---- the division of features ---- */
@@ -107,7 +241,6 @@ int rw_cuda_workers_divide(struct rw_cuda_workers *workers, struct rw_cuda_memor
 {
     struct rw_ctx *ctx = ctx_of(workers);
     struct rw_cuda_exchange *exchange = &workers->exchange;
-    struct rw_cuda_gather *gather = &workers->gather;
     const uint32_t n_workers = (uint32_t)rw_n_workers(ctx), worker = (uint32_t)rw_worker(ctx);
     RW_FREED uint32_t *first = NULL;
     RW_FREED uint32_t *cell = NULL;
@@ -123,15 +256,13 @@ int rw_cuda_workers_divide(struct rw_cuda_workers *workers, struct rw_cuda_memor
         most = r > 0 && cell[r] - cell[r - 1] > most ? cell[r] - cell[r - 1] : most;
     }
     RW_TRY(RW_CUDA_TABLE(memory, exchange->d_first[g], cell, (size_t)n_workers + 1));
-    exchange->begin[g] = exchange->n_cells;
-    exchange->n_cells += most;
     *first_own = first[worker];
     own->n_features = first[worker + 1] - first[worker];
     own->n_cells = cell[worker + 1] - cell[worker];
     own->d_feature += first[worker];
-    gather->begin[g] = gather->n_cells;
-    gather->first[g] = cell[worker];
-    gather->n_cells += own->n_cells;
+    exchange->begin[g] = exchange->n_cells;
+    exchange->first[g] = cell[worker];
+    exchange->n_cells += workers->peers ? own->n_cells : most;
     for (uint32_t f = first[worker]; f <= first[worker + 1]; f++)
         cell[f - first[worker]] = row[f] - row[first[worker]];
     return RW_CUDA_TABLE(memory, own->d_row, cell, (size_t)own->n_features + 1);
@@ -143,15 +274,14 @@ int rw_cuda_workers_allocate(struct rw_cuda_workers *workers, struct rw_cuda_mem
 {
     enum { WORDS = 3 }; /* per cell, at most */
     struct rw_cuda_exchange *exchange = &workers->exchange;
-    struct rw_cuda_gather *gather = &workers->gather;
     const size_t n_workers = (size_t)rw_n_workers(ctx_of(workers));
     const int newton = workers->host->base.rules.newton;
     uint64_t node_bytes = 1;
     if (n_workers == 1)
         return RW_OK;
-    gather->n_groups = exchange->n_groups = n_groups;
-    gather->newton = exchange->newton = newton;
-    gather->n_workers = exchange->n_workers = (uint32_t)n_workers;
+    exchange->n_groups = n_groups;
+    exchange->newton = newton;
+    exchange->n_workers = (uint32_t)n_workers;
     for (int g = 0; g < n_groups; g++)
         node_bytes += built[g].n_cells * rw_hist_cell_bytes(newton, built[g].narrow);
     if (!workers->peers)
@@ -159,14 +289,14 @@ int rw_cuda_workers_allocate(struct rw_cuda_workers *workers, struct rw_cuda_mem
     const uint64_t n = CALL_BYTES / node_bytes;
     workers->most_nodes = n < 1 ? 1 : n < RW_TUNE_ENGINE_NODES ? (uint32_t)n : RW_TUNE_ENGINE_NODES;
     memory->host->memory.part = "histograms";
-    memory->shared = rw_cuda_peers_arena(workers);
+    memory->peers = rw_cuda_peers_arena(workers);
     int status = RW_OK;
     for (int g = 0; g < n_groups && status >= 0; g++) {
         status = rw_cuda_new_cells(memory, &built[g], workers->most_nodes);
-        gather->built[g] = exchange->built[g] = built[g];
-        gather->own[g] = exchange->own[g] = own[g];
+        exchange->built[g] = built[g];
+        exchange->own[g] = own[g];
     }
-    memory->shared = NULL;
+    memory->peers = NULL;
     if (status < 0 || workers->peers)
         return status;
     const uint64_t n_each = (uint64_t)workers->most_nodes * exchange->n_cells;
@@ -200,15 +330,139 @@ int rw_cuda_workers_keep_one(struct rw_cuda_workers *workers, const struct rw_cu
                : rw_transfer_write(workers->device, &sample->d_lowest[1], &some, sizeof(some));
 }
 
-/* ---- histograms ---- */
+/* ---- waiting for other workers ---- */
+
+/* The state of a wait of this host for another. */
+struct patience {
+    struct rw_ctx *ctx;
+    uint32_t n_looks;
+};
+
+/* Pauses between two looks. Fails if another worker has failed. */
+static int pause_for(struct patience *patience)
+{
+    enum { LOOKS = 1 << 14 }; /* some hundred microseconds; after that, other threads may run */
+    rw_pause();
+    if (++patience->n_looks < LOOKS)
+        return RW_OK;
+    (void)sched_yield();
+    return rw_comm_has_failed(patience->ctx) ? rw_comm_status(patience->ctx, patience->ctx->comm, 1)
+                                             : RW_OK;
+}
+
+/* Records an event of this worker. Work that it enqueues afterwards follows the same record of all
+ * peers. */
+static int meet(struct rw_cuda_workers *workers, enum event which)
+{
+    struct rw_ctx *ctx = ctx_of(workers);
+    struct rw_cuda_peers *peers = workers->peers;
+    struct rw_cuda_peer *own = own_of(workers);
+    RW_CU(ctx, cudaEventRecord(own->event[which], workers->device->stream));
+    const unsigned n =
+        atomic_fetch_add_explicit(&own->n_records[which], 1, memory_order_release) + 1;
+    for (int r = 0; r < peers->n_workers; r++) {
+        struct rw_cuda_peer *peer = &peers->peer[r];
+        struct patience patience = {ctx, 0};
+        if (peer == own)
+            continue;
+        while ((int)(atomic_load_explicit(&peer->n_records[which], memory_order_acquire) - n) < 0)
+            RW_TRY(pause_for(&patience));
+        RW_CU(ctx, cudaStreamWaitEvent(workers->device->stream, peer->event[which], 0));
+    }
+    return RW_OK;
+}
+
+/* ---- histograms in place ---- */
+
+/* Waits until no peer reads `built`. The replies of a search show that all workers have read the
+ * sums of the calls before it. Only calls without a search between them get here with is_unread. */
+static int finish_reads(struct rw_cuda_workers *workers)
+{
+    if (!workers->is_unread)
+        return RW_OK;
+    workers->is_unread = 0;
+    return meet(workers, READ);
+}
+
+/* Sends the addresses of all workers' sums to this GPU, once. */
+static int send_addresses(struct rw_cuda_workers *workers)
+{
+    struct rw_ctx *ctx = ctx_of(workers);
+    const struct rw_cuda_peers *peers = workers->peers;
+    const size_t n_groups = (size_t)workers->exchange.n_groups;
+    const size_t n = (size_t)peers->n_workers * n_groups;
+    RW_FREED struct rw_cuda_built *built = NULL;
+    void *d;
+    RW_TRY(RW_NEW(ctx, built, n));
+    for (size_t r = 0; r < (size_t)peers->n_workers; r++)
+        memcpy(built + r * n_groups, peers->peer[r].built, n_groups * sizeof(*built));
+    RW_TRY(rw_device_alloc_in(ctx, &own_of(workers)->arena, &d, n * sizeof(*built)));
+    workers->exchange.d_built = d;
+    return rw_transfer_write(workers->device, d, built, n * sizeof(*built));
+}
+
+static int gather(struct rw_cuda_workers *workers)
+{
+    const struct rw_cuda_exchange *exchange = &workers->exchange;
+    const size_t cell_bytes = rw_hist_cell_bytes(exchange->newton, exchange->built[0].narrow);
+    if (!exchange->d_built)
+        RW_TRY(send_addresses(workers));
+    RW_TRY(meet(workers, BUILT));
+    RW_CUDA_LAUNCH(workers, rw_cuda_workers_gather, exchange);
+    workers->is_unread = 1;
+    ctx_of(workers)->comm->bytes_sent +=
+        cell_bytes * exchange->n_nodes * exchange->n_cells * (exchange->n_workers - 1);
+    return RW_OK;
+}
+
+/* ---- splits ---- */
+
+/* Waits for a peer's replies to the current search. */
+static int await(struct rw_cuda_workers *workers, const struct rw_cuda_reply *reply, uint32_t n)
+{
+    const uint32_t *const word = (const uint32_t *)(const void *)reply;
+    struct patience patience = {ctx_of(workers), 0};
+    for (size_t i = 0; i < (size_t)n * RW_CUDA_REPLY_WORDS; i++) {
+        while (__atomic_load_n(&word[2 * i], __ATOMIC_ACQUIRE) != workers->replies->n_searches)
+            RW_TRY(pause_for(&patience));
+    }
+    return RW_OK;
+}
+
+int rw_cuda_peers_best(struct rw_cuda_workers *workers, const int32_t *slots, uint32_t n,
+                       struct rw_split *out)
+{
+    const size_t which = workers->replies->n_searches % 2;
+    for (int r = 0; r < workers->peers->n_workers; r++) {
+        const struct rw_cuda_peer *peer = &workers->peers->peer[r];
+        if (peer == own_of(workers) || !peer->searches)
+            continue;
+        const struct rw_cuda_reply *reply = peer->reply + which;
+        RW_TRY(await(workers, reply, n));
+        for (uint32_t i = 0; i < n; i++) {
+            const struct rw_cuda_found found = rw_cuda_found_of(reply, i);
+            struct rw_split split;
+            rw_cuda_split_of(workers->host, slots[i], &found,
+                             peer->reply_set ? peer->reply_set + which * RW_CUDA_MOST_SEARCHED + i
+                                             : NULL,
+                             &split);
+            if (rw_split_is_better(&split, &out[i]))
+                rw_split_copy(&out[i], &split);
+        }
+    }
+    workers->is_unread = 0;
+    return RW_OK;
+}
+
+/* ---- histograms by messages ---- */
 
 int rw_cuda_workers_begin_sums(struct rw_cuda_workers *workers, uint32_t n, uint32_t to,
                                const uint32_t *parent)
 {
-    workers->gather.n_nodes = n;
-    workers->gather.to = to;
-    memcpy(workers->gather.parent, parent, n * sizeof(*parent));
-    return workers->peers ? rw_cuda_peers_finish_reads(workers) : RW_OK;
+    workers->exchange.n_nodes = n;
+    workers->exchange.to = to;
+    memcpy(workers->exchange.parent, parent, n * sizeof(*parent));
+    return workers->peers ? finish_reads(workers) : RW_OK;
 }
 
 /* Adds up the sums of all workers by messages. */
@@ -216,32 +470,28 @@ static int send_messages(struct rw_cuda_workers *workers, const struct rw_siblin
                          const uint32_t *all_n)
 {
     const struct rw_engine_rules *rules = &workers->host->base.rules;
-    const struct rw_cuda_gather *gather = &workers->gather;
     struct rw_cuda_exchange *exchange = &workers->exchange;
-    const size_t bytes = gather->n_nodes * sizeof(struct rw_cuda_wire);
+    const size_t bytes = exchange->n_nodes * sizeof(struct rw_cuda_wire);
     struct rw_cuda_piece piece;
     RW_TRY(rw_cuda_room(workers->replies, bytes, &piece));
     exchange->d_wire = piece.d;
-    exchange->n_nodes = gather->n_nodes;
     exchange->n_each64 = exchange->n_each32 = 0;
-    for (uint32_t i = 0; i < gather->n_nodes; i++) {
+    for (uint32_t i = 0; i < exchange->n_nodes; i++) {
         struct rw_cuda_wire wire =
             rw_cuda_wire_of(rules->newton, rules->bits, all_n[siblings[i].smaller]);
         wire.at64 = (uint32_t)exchange->n_each64;
         wire.at32 = (uint32_t)exchange->n_each32;
-        wire.to = gather->to + i;
-        wire.parent = gather->parent[i];
         exchange->n_each64 += (uint64_t)wire.words * exchange->n_cells;
         exchange->n_each32 += wire.words == 0 || wire.separate_hess ? exchange->n_cells : 0;
         ((struct rw_cuda_wire *)piece.host)[i] = wire;
     }
     RW_TRY(rw_cuda_send(workers->replies, &piece, bytes));
-    RW_CU(ctx_of(workers), rw_cuda_workers_pack(exchange, workers->device->stream));
+    RW_CUDA_LAUNCH(workers, rw_cuda_workers_pack, exchange);
     RW_TRY(reduce_scatter(workers, exchange->d_send64, exchange->d_recv64, exchange->n_each64,
                           RW_COMM_U64));
     RW_TRY(reduce_scatter(workers, exchange->d_send32, exchange->d_recv32, exchange->n_each32,
                           RW_COMM_U32));
-    RW_CU(ctx_of(workers), rw_cuda_workers_unpack(exchange, workers->device->stream));
+    RW_CUDA_LAUNCH(workers, rw_cuda_workers_unpack, exchange);
     return RW_OK;
 }
 
@@ -250,5 +500,5 @@ int rw_cuda_workers_end_sums(struct rw_cuda_workers *workers, const struct rw_si
 {
     if (siblings[0].parent < 0) /* the choice of methods may have (de)allocated memory */
         RW_TRY(rw_cuda_workers_ready(workers));
-    return workers->peers ? rw_cuda_peers_gather(workers) : send_messages(workers, siblings, all_n);
+    return workers->peers ? gather(workers) : send_messages(workers, siblings, all_n);
 }

@@ -5,9 +5,9 @@
  * the features that it owns, summed over the documents of all workers. For a call it builds sums of
  * its own documents, for all features, in buffers that serve one call (`built`). Each worker then
  * adds up the cells of its features, over all workers, and subtracts the result from its cells of
- * the parents. Workers that are threads of one process read each other's memory if their GPUs can
- * (cuda_peers.c). Otherwise NCCL carries messages between GPUs. If NCCL is missing or two processes
- * share a GPU, messages go through the hosts.
+ * the parents. Workers that are threads of one process read each other's memory if their GPUs can.
+ * Otherwise NCCL carries messages between GPUs. If NCCL is missing or two processes share a GPU,
+ * messages go through the hosts.
  *
  * With one worker, these functions do nothing and return RW_OK, unless stated otherwise. */
 #pragma once
@@ -18,12 +18,10 @@
 struct rw_cuda_workers {
     struct rw_host *host;
     struct rw_device *device;
-    struct rw_cuda_replies *replies;  /* borrowed */
-    struct rw_comm *comm;             /* NCCL; NULL: not connected; owned */
-    struct rw_cuda_peers *peers;      /* NULL: some GPU cannot read another's memory */
-    struct rw_cuda_exchange exchange; /* of messages */
-    struct rw_cuda_gather
-        gather;          /* n_nodes, to and parent, of the current call, are for both ways */
+    struct rw_cuda_replies *replies; /* borrowed */
+    struct rw_comm *comm;            /* NCCL; NULL: not connected; owned */
+    struct rw_cuda_peers *peers;     /* NULL: some GPU cannot read another's memory */
+    struct rw_cuda_exchange exchange;
     int is_unread;       /* with peers: 1: a peer may still be reading the sums of the last call */
     uint32_t most_nodes; /* most nodes of a histogram call */
     void *staged;        /* page-locked, for messages through the hosts; NULL: not needed */
@@ -64,14 +62,8 @@ int rw_cuda_workers_begin_sums(struct rw_cuda_workers *workers, uint32_t n, uint
 int rw_cuda_workers_end_sums(struct rw_cuda_workers *workers, const struct rw_sibling *siblings,
                              const uint32_t *all_n);
 
-/* ---- workers of one process: cuda_peers.c ----
- *
- * All of these need workers->peers, except the first, which sets it, and the last two. */
-/* Sets workers->peers if all workers are threads of this process and their GPUs can read each
- * other's memory. All workers call it. */
-int rw_cuda_peers_connect(struct rw_cuda_workers *workers);
-int rw_cuda_peers_finish_reads(struct rw_cuda_workers *workers);
-int rw_cuda_peers_gather(struct rw_cuda_workers *workers);
+/* ---- workers whose GPUs can read each other's memory (workers->peers) ---- */
+
 /* Replaces n splits by those that other workers found, where these are better. */
 int rw_cuda_peers_best(struct rw_cuda_workers *workers, const int32_t *slots, uint32_t n,
                        struct rw_split *out);

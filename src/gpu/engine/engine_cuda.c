@@ -7,8 +7,7 @@
 /* ---- the start of a tree ---- */
 
 /* Samples the tree's features, sets root->n_features to their number, and sends their flags, group
- * by group, unless these are the same for all trees. Then prepares the columns of these features.
- */
+ * by group, unless these are the same for all trees. */
 static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
@@ -16,7 +15,7 @@ static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *
     struct rw_cuda_piece piece;
     root->n_features = n_features;
     if (cuda->features.are_known)
-        return rw_cuda_columns_begin(&cuda->codes, NULL);
+        return RW_OK;
     RW_TRY(rw_cuda_room(&cuda->replies, 2 * (size_t)n_features, &piece));
     uint8_t *sampled = piece.host, *drawn = sampled + n_features;
     rw_host_draw_features(&cuda->host.base, tree, drawn);
@@ -29,8 +28,7 @@ static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *
     cuda->features.are_known =
         root->n_features == n_features && rules->feature_threshold > UINT32_MAX;
     piece.d = cuda->features.d_sampled; /* which, unlike the stage, keeps them for the tree */
-    RW_TRY(rw_cuda_send(&cuda->replies, &piece, n_features));
-    return rw_cuda_columns_begin(&cuda->codes, drawn);
+    return rw_cuda_send(&cuda->replies, &piece, n_features);
 }
 
 /* Samples queries, or documents of the queries sampled so far. */
@@ -42,9 +40,9 @@ static int draw_sample(struct rw_cuda *cuda, uint32_t tree, int of_docs)
     sample->tree = tree;
     sample->threshold = of_docs ? rules->doc_threshold : rules->query_threshold;
     sample->first = of_docs ? engine->first_doc : engine->first_query;
-    RW_CUDA_TRY(cuda, rw_cuda_draw(sample, of_docs, rw_cuda_stream(cuda)));
+    RW_CUDA_LAUNCH(cuda, rw_cuda_draw, sample, of_docs);
     RW_TRY(rw_cuda_workers_keep_one(&cuda->workers, sample));
-    RW_CUDA_TRY(cuda, rw_cuda_finish_sample(sample, of_docs, rw_cuda_stream(cuda)));
+    RW_CUDA_LAUNCH(cuda, rw_cuda_finish_sample, sample, of_docs);
     return RW_OK;
 }
 
@@ -62,14 +60,14 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
     if (some_docs && !of_queries)
         RW_TRY(draw_sample(cuda, tree, 1));
     rw_cuda_lambda_set_tree(cuda->lambda, tree, cuda->host.base.first_doc);
-    RW_TRY(rw_cuda_lambdas_run(cuda->lambda, &run, rw_cuda_stream(cuda)));
+    RW_TRY(rw_cuda_lambdas_run(cuda->lambda, &run, cuda->device->stream));
     if (some_docs && of_queries) { /* pairs need whole queries */
         RW_TRY(draw_sample(cuda, tree, 1));
-        RW_TRY(rw_cuda_lambdas_largest(cuda->lambda, &run, rw_cuda_stream(cuda)));
+        RW_TRY(rw_cuda_lambdas_largest(cuda->lambda, &run, cuda->device->stream));
     }
     cuda->quantise.tree = tree;
     cuda->quantise.first_doc = cuda->host.base.first_doc;
-    RW_CUDA_TRY(cuda, rw_cuda_quantise(&cuda->quantise, rw_cuda_stream(cuda)));
+    RW_CUDA_LAUNCH(cuda, rw_cuda_quantise, &cuda->quantise);
     return cuda->nodes.sample.d_sampled ? rw_cuda_nodes_list(&cuda->nodes) : RW_OK;
 }
 
@@ -87,6 +85,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     cuda->n_searched = 0;
     cuda->codes.reads = (struct rw_far_reads){.bytes = 0};
     cuda->codes.is_timed = 0;
+    rw_cuda_columns_begin(&cuda->codes);
     RW_TRY(sample_features(cuda, tree, &root));
     if (nodes->sample.d_sampled)
         RW_TRY(draw_sample(cuda, tree, 0));
@@ -110,10 +109,9 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     rw_engine_set_split_rule(engine, &root, &begin.quantised);
     *out = root;
     if (nodes->sample.d_sampled && rw_cuda_takes_moved(cuda, 1)) /* of the sampled documents */
-        RW_CUDA_TRY(cuda,
-                    rw_cuda_gather(nodes->partition.d_list, nodes->n[0], cuda->quantise.d_lambda_q,
-                                   cuda->quantise.d_hess_q, nodes->partition.moved, nodes->d_moved,
-                                   rw_cuda_stream(cuda)));
+        RW_CUDA_LAUNCH(cuda, rw_cuda_gather, nodes->partition.d_list, nodes->n[0],
+                       cuda->quantise.d_lambda_q, cuda->quantise.d_hess_q, nodes->partition.moved,
+                       nodes->d_moved);
     return RW_OK;
 }
 
@@ -154,12 +152,7 @@ static int cuda_start_leaf_sums(struct rw_engine *engine, const int32_t *leaf_sl
 static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, int n_leaves,
                           struct rw_sum *sums)
 {
-    struct rw_cuda_nodes *nodes = &rw_cuda_of(engine)->nodes;
-    if (n_leaves == 0)
-        return RW_OK;
-    if (nodes->n_pending == 0)
-        RW_TRY(rw_cuda_nodes_start_sums(nodes, leaf_slot, n_leaves));
-    return rw_cuda_nodes_take_sums(nodes, n_leaves, sums);
+    return rw_cuda_nodes_take_sums(&rw_cuda_of(engine)->nodes, leaf_slot, n_leaves, sums);
 }
 
 /* ---- scores ---- */
@@ -220,7 +213,7 @@ static int add_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
         walk.d_score = cuda->set[set].d_score + first;
         if (codes->is_far)
             RW_TRY(rw_cuda_far_send(&cuda->codes, set, first, walk.n_docs));
-        RW_CUDA_TRY(cuda, rw_cuda_add_walk(&walk, rw_cuda_stream(cuda)));
+        RW_CUDA_LAUNCH(cuda, rw_cuda_add_walk, &walk);
     }
     return RW_OK;
 }
@@ -239,8 +232,8 @@ static int cuda_add_tree(struct rw_engine *engine, int set, const struct rw_tree
     RW_TRY(rw_cuda_room(&cuda->replies, bytes, &piece));
     memcpy(piece.host, tree->leaf, bytes);
     RW_TRY(rw_cuda_send(&cuda->replies, &piece, bytes));
-    RW_CUDA_TRY(cuda, rw_cuda_add_values(cuda->nodes.leaf_sums.d_leaf_of, piece.d, d_sampled,
-                                         cuda->n_docs, cuda->set[0].d_score, rw_cuda_stream(cuda)));
+    RW_CUDA_LAUNCH(cuda, rw_cuda_add_values, cuda->nodes.leaf_sums.d_leaf_of, piece.d, d_sampled,
+                   cuda->n_docs, cuda->set[0].d_score);
     return d_sampled ? add_walk(cuda, 0, tree, d_sampled) : RW_OK;
 }
 
@@ -276,7 +269,7 @@ static int cuda_metrics(struct rw_engine *engine, int set, struct rw_metric_resu
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_cuda_metrics *metrics = cuda->set[set].metrics;
-    RW_TRY(rw_cuda_metrics_run(metrics, cuda->set[set].d_score, rw_cuda_stream(cuda)));
+    RW_TRY(rw_cuda_metrics_run(metrics, cuda->set[set].d_score, cuda->device->stream));
     return rw_cuda_metrics_read(metrics, out);
 }
 
@@ -315,9 +308,8 @@ static int cuda_code_sums(struct rw_engine *engine, int set, uint64_t first_doc,
     memset(sums, 0, bytes);
     RW_TRY(rw_device_alloc(engine->ctx, &d_sum, bytes));
     RW_TRY(rw_transfer_write(cuda->device, d_sum, sums, bytes));
-    RW_CUDA_TRY(cuda,
-                rw_cuda_sum_columns(cuda->codes.set[set].d_column, engine->info.n_features,
-                                    engine->n_docs[set], first_doc, d_sum, rw_cuda_stream(cuda)));
+    RW_CUDA_LAUNCH(cuda, rw_cuda_sum_columns, cuda->codes.set[set].d_column,
+                   engine->info.n_features, engine->n_docs[set], first_doc, d_sum);
     return rw_transfer_read(cuda->device, sums, d_sum, bytes);
 }
 
@@ -336,14 +328,14 @@ static int cuda_far_reads(struct rw_engine *engine, struct rw_far_reads *sum)
 static int cuda_alloc(struct rw_engine *engine, void **out, size_t bytes)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    struct rw_arena *shared = cuda->memory.shared;
-    return rw_device_alloc_in(engine->ctx, shared ? shared : &cuda->host.memory.arena, out, bytes);
+    struct rw_arena *peers = cuda->memory.peers;
+    return rw_device_alloc_in(engine->ctx, peers ? peers : &cuda->host.memory.arena, out, bytes);
 }
 
 static int cuda_use_thread(struct rw_engine *engine)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    RW_CUDA_TRY(cuda, cudaSetDevice(cuda->device->number));
+    RW_CU(cuda->host.base.ctx, cudaSetDevice(cuda->device->number));
     return RW_OK;
 }
 

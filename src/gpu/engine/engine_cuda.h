@@ -61,9 +61,8 @@ struct rw_cuda {
     struct rw_cuda_cells built[RW_CUDA_GROUPS], cells[RW_CUDA_GROUPS];
     struct {
         void *d;
-        size_t bytes;       /* until methods are chosen, enough for each candidate */
-        size_t least_bytes; /* enough for the preferred or forced methods */
-        int is_clean;       /* 1: it is all 0 between histograms */
+        size_t bytes;
+        int is_clean; /* 1: it is all 0 between histograms */
     } scratch;
     struct { /* one histogram call */
         struct rw_hist_node node[RW_TUNE_ENGINE_NODES];
@@ -84,23 +83,18 @@ struct rw_cuda {
     struct rw_cuda_categories categories[RW_CUDA_GROUPS]; /* of the features that are searched */
     struct rw_cuda_search search;
     uint32_t most_searched, n_searched; /* most nodes of a search; of that in progress, or 0 */
-    struct rw_cuda_level level;         /* for symmetric trees; d_n_left follows d_best */
-    struct { /* scratch of rw_cuda_best_level: the cells of a categorical feature, [n][stride] */
-        struct rw_cell *d_cell, *cell; /* on the device and on the host */
-        uint32_t stride;               /* cells per node; 0: no categorical features */
-    } level_sets;
+    struct {                            /* for symmetric trees */
+        struct rw_cuda_level args;      /* d_n_left follows d_best */
+        /* Scratch: the cells of a categorical feature in all nodes, on the device and on the host,
+         * `stride` per node. 0: no categorical features. */
+        struct rw_cell *d_cell, *cell;
+        uint32_t stride;
+    } level;
 };
-
-#define RW_CUDA_TRY(cuda, call) RW_CU((cuda)->host.base.ctx, call)
 
 static inline struct rw_cuda *rw_cuda_of(struct rw_engine *engine)
 {
     return (struct rw_cuda *)engine;
-}
-
-static inline void *rw_cuda_stream(const struct rw_cuda *cuda)
-{
-    return cuda->device->stream;
 }
 
 /* Returns the bytes per node of the features that are allowed there and their noise, as in `allow`

@@ -59,105 +59,84 @@ int rw_cuda_takes_moved(const struct rw_cuda *cuda, int maybe)
 
 /* ---- scratch, and the candidate methods ---- */
 
-/* Returns the bytes of a method's scratch that are enough for a call of one node of any size, with
- * some room to spare. */
-static size_t scratch_bytes(const struct rw_cuda *cuda, const struct rw_hist_method *method,
-                            const struct rw_hist_call *call)
+/* Returns the bytes of scratch that a method needs: for one node of any size, with some room to
+ * spare; for as many small nodes as a call takes; and for a batch with a large node, whose drained
+ * cells (gpu/hist/hist_lanes.cu) may be wider. */
+static size_t scratch_bytes(const struct rw_cuda *cuda, int g, const struct rw_hist_method *method)
 {
-    struct rw_hist_node node;
-    struct rw_hist_call trial = *call;
-    size_t most = 0;
-    trial.node = trial.d_node = &node;
-    trial.d_list = cuda->nodes.partition.d_list;
-    trial.n_nodes = 1;
+    enum { MOST = RW_TUNE_ENGINE_NODES, LARGE = 8 };
+    const int batch = cuda->host.base.batch < (int)MOST ? cuda->host.base.batch : (int)MOST;
+    const uint64_t n_docs = cuda->n_docs, end = cuda->nodes.half + n_docs;
+    struct rw_hist_node node[MOST];
+    struct rw_hist_call call = hist_call(cuda, g, node, 1, cuda->nodes.partition.d_list);
+    size_t most = 0, bytes;
+    call.d_node = node;
     for (int skip = 0; skip <= !method->reads_tiles; skip++) {
-        trial.zero_skip = skip;
-        for (uint64_t n = cuda->n_docs; n > 0; n /= 2) {
-            node = (struct rw_hist_node){cuda->nodes.half + cuda->n_docs - n, n};
-            const size_t bytes = method->scratch_bytes(&trial);
+        call.zero_skip = skip;
+        for (uint64_t n = n_docs; n > 0; n /= 2) {
+            node[0] = (struct rw_hist_node){end - n, n};
+            bytes = method->scratch_bytes(&call);
             most = bytes > most ? bytes : most;
         }
     }
-    /* The sizes above are those of n_docs, n_docs / 2, ...; a size between them may need one job
-     * more. */
-    return most + most / 16 + (size_t)call->matrix->n_features * call->matrix->n_bins * 24 + 4096;
+    /* A size between n_docs, n_docs / 2, ... may need one job more. */
+    most += most / 16 + (size_t)call.matrix->n_features * call.matrix->n_bins * 24 + 4096;
+    for (int i = 0; i < MOST; i++)
+        node[i] = (struct rw_hist_node){cuda->nodes.half, n_docs / 2 / MOST};
+    for (int large = 0; large <= (batch > 0); large++) {
+        const uint64_t longest = large ? n_docs / LARGE : n_docs / 2 / MOST;
+        node[0] = (struct rw_hist_node){end - longest, longest};
+        call.n_nodes = large ? (uint32_t)batch : MOST;
+        bytes = method->scratch_bytes(&call);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
 }
 
-/* Leaves out candidates that cannot take the group's calls. If a method is forced or codes are in
- * host memory, chooses the first candidate. Raises *small to the scratch of the preferred method
- * or, after a choice, of each candidate. Raises *large to the largest scratch of a candidate. */
-static int plan_group(struct rw_cuda *cuda, int g, size_t *small, size_t *large)
+/* Checks that a method can take the group's calls. */
+static int check(const struct rw_cuda *cuda, int g, const struct rw_hist_method *method)
 {
-    struct rw_ctx *ctx = cuda->host.base.ctx;
-    struct rw_cuda_method *of = &cuda->method[g];
     const struct rw_hist_node root = {0, cuda->n_docs};
-    const int is_forced = cuda->host.base.rules.hist != NULL;
     struct rw_hist_call call = hist_call(cuda, g, &root, 1, NULL);
-    struct rw_hist_candidates kept = {.n = 0, .favourite = of->candidates.favourite};
     call.d_node = &root;
     call.d_scratch = &call; /* only tested for NULL */
-    if (is_forced || cuda->codes.place.is_far) {
-        /* a comparison with other methods would read host memory many times */
-        const struct rw_hist_method *only = of->candidates.method[0];
-        RW_TRY(rw_hist_check(ctx, only, &call));
-        of->choice = (struct rw_hist_choice){.method = only,
-                                             .how = is_forced ? RW_HIST_FORCED : RW_HIST_BY_RULE};
-        of->is_chosen = 1;
-    }
-    for (int i = 0; i < of->candidates.n; i++) {
-        const struct rw_hist_method *method = of->candidates.method[i];
-        if (rw_hist_check(ctx, method, &call) < 0)
-            continue;
-        const size_t bytes = scratch_bytes(cuda, method, &call);
-        kept.method[kept.n++] = method;
-        *large = bytes > *large ? bytes : *large;
-        if (of->is_chosen || method == &rw_hist_lanes)
-            *small = bytes > *small ? bytes : *small;
-    }
-    of->candidates = kept;
-    return RW_OK;
+    return rw_hist_check(cuda->host.base.ctx, method, &call);
 }
 
-/* Raises *small to the scratch of each group's method, the preferred one unless another is chosen,
- * for a call of n nodes. longest: documents of the first one. */
-static void plan_nodes(struct rw_cuda *cuda, uint32_t n, uint64_t longest, size_t *small)
-{
-    struct rw_hist_node node[RW_TUNE_ENGINE_NODES];
-    for (uint32_t i = 0; i < n; i++)
-        node[i] = (struct rw_hist_node){cuda->nodes.half, cuda->n_docs / 2 / RW_TUNE_ENGINE_NODES};
-    node[0] = (struct rw_hist_node){cuda->nodes.half + cuda->n_docs - longest, longest};
-    for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_cuda_method *of = &cuda->method[g];
-        const struct rw_hist_method *method = of->is_chosen ? of->choice.method : &rw_hist_lanes;
-        struct rw_hist_call call = hist_call(cuda, g, node, n, cuda->nodes.partition.d_list);
-        call.d_node = node;
-        const size_t bytes = method->scratch_bytes(&call);
-        *small = bytes > *small ? bytes : *small;
-    }
-}
-
+/* Scratch is that of the preferred method or, if a method is forced or codes are in host memory,
+ * of the only candidate. Candidates that need more are left out. */
 int rw_cuda_plan_histograms(struct rw_cuda *cuda)
 {
-    enum { MOST = RW_TUNE_ENGINE_NODES, LARGE = 8 };
-    size_t small = 0, large = 0;
-    const int batch = cuda->host.base.batch < (int)MOST ? cuda->host.base.batch : (int)MOST;
-    for (int g = 0; g < cuda->n_groups; g++)
-        RW_TRY(plan_group(cuda, g, &small, &large));
-    /* Scratch for two calls: as many small nodes as a call takes, and a batch with a large node,
-     * whose drained cells (gpu/hist/hist_lanes.cu) may be wider. With less, it would take two. */
-    plan_nodes(cuda, MOST, cuda->n_docs / 2 / MOST, &small);
-    if (batch > 0)
-        plan_nodes(cuda, (uint32_t)batch, cuda->n_docs / LARGE, &small);
-    large = large > small ? large : small;
+    const int is_forced = cuda->host.base.rules.hist != NULL;
+    size_t most = 0;
+    for (int g = 0; g < cuda->n_groups; g++) {
+        const struct rw_hist_method *method = &rw_hist_lanes;
+        if (is_forced || cuda->codes.place.is_far) {
+            /* a comparison with other methods would read host memory many times */
+            method = cuda->method[g].candidates.method[0];
+            RW_TRY(check(cuda, g, method));
+            cuda->method[g].choice = (struct rw_hist_choice){
+                .method = method, .how = is_forced ? RW_HIST_FORCED : RW_HIST_BY_RULE};
+            cuda->method[g].is_chosen = 1;
+        }
+        const size_t bytes = scratch_bytes(cuda, g, method);
+        most = bytes > most ? bytes : most;
+    }
+    for (int g = 0; g < cuda->n_groups; g++) {
+        struct rw_hist_candidates *candidates = &cuda->method[g].candidates;
+        const int n = candidates->n;
+        candidates->n = 0;
+        for (int i = 0; i < n; i++) {
+            const struct rw_hist_method *method = candidates->method[i];
+            if (check(cuda, g, method) >= 0 && scratch_bytes(cuda, g, method) <= most)
+                candidates->method[candidates->n++] = method;
+        }
+    }
+    cuda->scratch.bytes = most;
     cuda->host.memory.part = "scratch";
-    rw_host_count(&cuda->host, small);
-    rw_cuda_count_most(&cuda->memory, large - small);
-    cuda->memory.brief_bytes = large - small;
-    cuda->scratch.least_bytes = small;
-    cuda->scratch.bytes = large;
-    return rw_cuda_is_dry(&cuda->memory)
-               ? RW_OK
-               : rw_device_alloc(cuda->host.base.ctx, &cuda->scratch.d, large);
+    RW_TRY(rw_host_new(&cuda->host, &cuda->scratch.d, most, 1, 1));
+    rw_cuda_count_most(&cuda->memory, 0);
+    return RW_OK;
 }
 
 int rw_cuda_list_candidates(struct rw_cuda *cuda)
@@ -201,24 +180,6 @@ static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
     return RW_OK;
 }
 
-/* Makes scratch smaller if that is enough for the chosen methods. */
-static int shrink_scratch(struct rw_cuda *cuda)
-{
-    int fits = cuda->scratch.least_bytes < cuda->scratch.bytes;
-    for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_hist_call call =
-            hist_call(cuda, g, cuda->call.node, 1, cuda->nodes.partition.d_list);
-        fits &=
-            scratch_bytes(cuda, cuda->method[g].choice.method, &call) <= cuda->scratch.least_bytes;
-    }
-    if (!fits)
-        return RW_OK;
-    RW_TRY(rw_transfer_wait(cuda->device));
-    rw_device_free(cuda->scratch.d);
-    cuda->scratch.bytes = cuda->scratch.least_bytes;
-    return rw_device_alloc(cuda->host.base.ctx, &cuda->scratch.d, cuda->scratch.bytes);
-}
-
 int rw_cuda_settle_columns(struct rw_cuda *cuda)
 {
     int is_read[RW_CUDA_GROUPS];
@@ -227,21 +188,18 @@ int rw_cuda_settle_columns(struct rw_cuda *cuda)
     return rw_cuda_columns_settle(&cuda->codes, is_read);
 }
 
-/* Ends the choice after all groups have chosen: shrinks scratch and columns. Later calls do
- * nothing. */
+/* Ends the choice after all groups have chosen. Later calls do nothing. */
 static int settle(struct rw_cuda *cuda)
 {
     if (cuda->codes.is_settled)
         return RW_OK;
     cuda->memory.to_settle = 0;
-    cuda->memory.brief_bytes = 0;
-    RW_TRY(shrink_scratch(cuda));
     cuda->scratch.is_clean = 1;
     for (int g = 0; g < cuda->n_groups; g++)
         cuda->scratch.is_clean &= cuda->method[g].choice.method->reads_tiles;
     if (cuda->scratch.is_clean) /* once, since every chosen method leaves scratch clean */
-        RW_CUDA_TRY(cuda,
-                    cudaMemsetAsync(cuda->scratch.d, 0, cuda->scratch.bytes, rw_cuda_stream(cuda)));
+        RW_CU(cuda->host.base.ctx,
+              cudaMemsetAsync(cuda->scratch.d, 0, cuda->scratch.bytes, cuda->device->stream));
     return rw_cuda_settle_columns(cuda);
 }
 
@@ -280,7 +238,7 @@ static int run_group(struct rw_cuda *cuda, int g, struct rw_hist_call *call, int
     call->zero_skip = choice->zero_skip;
     if (choice->method->scratch_bytes(call) > cuda->scratch.bytes)
         return rw_fail(ctx, RW_ERR_INTERNAL, "histogram scratch is too small");
-    return rw_hist_run(ctx, choice->method, call, rw_cuda_stream(cuda));
+    return rw_hist_run(ctx, choice->method, call, cuda->device->stream);
 }
 
 /* Returns how many of the first n nodes of the call fit the scratch: n, n / 2, ... or 1. */
@@ -364,7 +322,7 @@ int rw_cuda_release(struct rw_engine *engine, const int32_t *slots, int n)
 static int move(struct rw_cuda *cuda, struct rw_cuda_moves *moves)
 {
     for (int g = 0; g < cuda->n_groups && moves->n > 0; g++)
-        RW_CUDA_TRY(cuda, rw_cuda_move(&cuda->cells[g], moves, rw_cuda_stream(cuda)));
+        RW_CUDA_LAUNCH(cuda, rw_cuda_move, &cuda->cells[g], moves);
     moves->n = 0;
     return RW_OK;
 }
@@ -439,7 +397,7 @@ static int build_shared(struct rw_cuda *cuda, const struct rw_sibling *siblings,
 {
     struct rw_cuda_workers *workers = &cuda->workers;
     const struct rw_hist_node *d_node = NULL;
-    if (workers->exchange.n_cells == 0) /* no features */
+    if (cuda->n_groups == 0) /* no features */
         return RW_OK;
     if (is_estimated)
         RW_TRY(rw_cuda_nodes_estimate(&cuda->nodes, siblings, n, cuda->call.node,

@@ -7,7 +7,7 @@
 int rw_cuda_level_allocate(struct rw_cuda *cuda)
 {
     struct rw_host *host = &cuda->host;
-    struct rw_cuda_level *level = &cuda->level;
+    struct rw_cuda_level *level = &cuda->level.args;
     const struct rw_engine_rules *rules = &host->base.rules;
     struct rw_arena *arena = &cuda->memory.arena;
     uint32_t most_codes = 0;
@@ -19,9 +19,9 @@ int rw_cuda_level_allocate(struct rw_cuda *cuda)
             most_codes = categories->most_codes + 1; /* and the cell of missing values */
     }
     const size_t n_cells = (size_t)rw_rules_histograms(rules) * most_codes;
-    cuda->level_sets.stride = most_codes;
-    RW_TRY(RW_HOST_NEW_RAW(host, cuda->level_sets.d_cell, n_cells));
-    RW_TRY(RW_ARENA_NEW(host->base.ctx, arena, cuda->level_sets.cell, n_cells));
+    cuda->level.stride = most_codes;
+    RW_TRY(RW_HOST_NEW_RAW(host, cuda->level.d_cell, n_cells));
+    RW_TRY(RW_ARENA_NEW(host->base.ctx, arena, cuda->level.cell, n_cells));
     RW_TRY(RW_HOST_NEW_RAW(host, level->d_found, (size_t)host->base.info.n_features + 1));
     RW_TRY(rw_host_new(host, (void **)&level->d_best,
                        sizeof(*level->d_best) + rules->max_slots * sizeof(*level->d_n_left), 1, 1));
@@ -39,13 +39,13 @@ static int launch_level(struct rw_cuda *cuda, const struct rw_cuda_level *level)
     uint32_t n = 0, first = 0;
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_cells *cells = &cuda->cells[g];
-        RW_CUDA_TRY(cuda, rw_cuda_level_group(level, cells, n, rw_cuda_stream(cuda)));
+        RW_CUDA_LAUNCH(cuda, rw_cuda_level_group, level, cells, n);
         n += cells->n_features;
     }
-    RW_CUDA_TRY(cuda, rw_cuda_level_pick(level, n, rw_cuda_stream(cuda)));
+    RW_CUDA_LAUNCH(cuda, rw_cuda_level_pick, level, n);
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_cells *cells = &cuda->cells[g];
-        RW_CUDA_TRY(cuda, rw_cuda_level_left(level, cells, first, rw_cuda_stream(cuda)));
+        RW_CUDA_LAUNCH(cuda, rw_cuda_level_left, level, cells, first);
         first += cells->n_features;
     }
     return RW_OK;
@@ -53,21 +53,21 @@ static int launch_level(struct rw_cuda *cuda, const struct rw_cuda_level *level)
 
 /* ---- categorical features ---- */
 
-/* Reads the cells of feature f of a group, in all nodes of the level, to cuda->level_sets.cell. */
+/* Reads the cells of feature f of a group, in all nodes of the level, to cuda->level.cell. */
 static int read_cells(struct rw_cuda *cuda, int g, uint32_t f, uint32_t n_cells)
 {
-    const uint32_t stride = cuda->level_sets.stride;
-    RW_CUDA_TRY(cuda, rw_cuda_level_cells(&cuda->level, &cuda->cells[g], f, n_cells, stride,
-                                          cuda->level_sets.d_cell, rw_cuda_stream(cuda)));
-    return rw_transfer_read(cuda->device, cuda->level_sets.cell, cuda->level_sets.d_cell,
-                            (size_t)cuda->level.n * stride * sizeof(*cuda->level_sets.cell));
+    const uint32_t stride = cuda->level.stride;
+    RW_CUDA_LAUNCH(cuda, rw_cuda_level_cells, &cuda->level.args, &cuda->cells[g], f, n_cells,
+                   stride, cuda->level.d_cell);
+    return rw_transfer_read(cuda->device, cuda->level.cell, cuda->level.d_cell,
+                            (size_t)cuda->level.args.n * stride * sizeof(*cuda->level.cell));
 }
 
 /* Copies the cells that were read last (struct rw_level). */
 static void copy_cells(const struct rw_level *level, int i, uint32_t f, struct rw_cell *cell)
 {
     const struct rw_cuda *cuda = (const struct rw_cuda *)level->host;
-    memcpy(cell, cuda->level_sets.cell + (size_t)i * cuda->level_sets.stride,
+    memcpy(cell, cuda->level.cell + (size_t)i * cuda->level.stride,
            rw_cuts_n_codes(cuda->host.set[0].bins->cuts, f) * sizeof(*cell));
 }
 
@@ -76,7 +76,7 @@ static void copy_cells(const struct rw_level *level, int i, uint32_t f, struct r
 static int search_all_sets(struct rw_cuda *cuda, const int32_t *slots, struct rw_split *out)
 {
     const struct rw_cuts *cuts = cuda->host.set[0].bins->cuts;
-    const struct rw_level level = {&cuda->host, slots, (int)cuda->level.n, copy_cells};
+    const struct rw_level level = {&cuda->host, slots, (int)cuda->level.args.n, copy_cells};
     struct rw_split best = out[0];
     for (int g = 0; g < cuda->n_groups; g++) {
         const uint32_t *own = cuda->codes.shared->group[g].column + cuda->first_own[g];
@@ -97,7 +97,7 @@ static int search_all_sets(struct rw_cuda *cuda, const int32_t *slots, struct rw
 int rw_cuda_best_level(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    struct rw_cuda_level *level = &cuda->level;
+    struct rw_cuda_level *level = &cuda->level.args;
     const size_t buffers = (size_t)n * sizeof(*level->d_buffer);
     const size_t allowed = rw_cuda_allowed_bytes(cuda);
     struct rw_cuda_piece piece;
@@ -129,5 +129,5 @@ int rw_cuda_best_level(struct rw_engine *engine, const int32_t *slots, int n, st
         rw_cuda_split_of(&cuda->host, slots[0], &best, NULL, &out[i]);
         out[i].slot = slots[i];
     }
-    return cuda->level_sets.stride ? search_all_sets(cuda, slots, out) : RW_OK;
+    return cuda->level.stride ? search_all_sets(cuda, slots, out) : RW_OK;
 }

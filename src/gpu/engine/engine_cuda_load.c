@@ -262,7 +262,7 @@ static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32
         if (!source->codes)
             return rw_fail(host->base.ctx, RW_ERR_INTERNAL, "a worker without ready boundaries");
     }
-    rw_cuda_shared_take(&cuda->codes);
+    rw_cuda_codes_take(&cuda->codes);
     const struct rw_cuda_shared *shared = cuda->codes.shared;
     if (shared) {
         cuts = shared->cuts;
@@ -304,7 +304,6 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     rw_cuda_lambda_free(cuda->lambda);
     for (int set = 0; set < RW_MAX_SETS; set++)
         rw_cuda_metrics_free(cuda->set[set].metrics);
-    rw_device_free(cuda->scratch.d);
     rw_cuda_codes_release(&cuda->codes);
     rw_arena_free(&cuda->memory.arena);
 }

@@ -88,7 +88,7 @@ int rw_cuda_find_free(struct rw_cuda *cuda)
     size_t free_bytes = 0, all_bytes = 0;
     if (allowed) /* cached memory of other trainings would exceed it */
         rw_device_cache_drop_unused(cuda->device->number);
-    RW_CUDA_TRY(cuda, cudaMemGetInfo(&free_bytes, &all_bytes));
+    RW_CU(cuda->host.base.ctx, cudaMemGetInfo(&free_bytes, &all_bytes));
     if (rules->n_bags > rules->bag) /* leaves room for the bags that are loaded later */
         free_bytes /= rules->n_bags - rules->bag;
     cuda->memory.is_limited = allowed && allowed < free_bytes;
@@ -147,7 +147,8 @@ static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
     if (hist)
         RW_TRY(rw_hist_method_named(cuda->host.base.ctx, hist, &method));
     place->least_bytes = needed;
-    if (cuda->codes.shared || bytes == 0 || cuts->n_features == 0 || (method && !method->reads_tiles))
+    if (cuda->codes.shared || bytes == 0 || cuts->n_features == 0 ||
+        (method && !method->reads_tiles))
         return fail_room(cuda, needed);
     *place = (struct rw_cuda_place){.is_far = 1, .n_columns = 1};
     RW_TRY(find_needed(cuda, cuts, source, &taken));

@@ -43,15 +43,15 @@ static int launch_search(struct rw_cuda *cuda, struct rw_cuda_search *search)
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_cells *cells = &cuda->cells[g];
         const int is_rough = rw_cuda_is_rough(search, cells);
-        RW_CUDA_TRY(cuda, rw_cuda_search_group(search, cells, first_block, rw_cuda_stream(cuda)));
+        RW_CUDA_LAUNCH(cuda, rw_cuda_search_group, search, cells, first_block);
         first_block += rw_cuda_search_blocks(search, cells);
         search->d_score += is_rough ? (size_t)search->n * cells->n_features : 0;
     }
     for (int g = 0; g < cuda->n_groups; g++) {
         if (cuda->categories[g].n == 0)
             continue;
-        RW_CUDA_TRY(cuda, rw_cuda_search_categories(search, &cuda->cells[g], &cuda->categories[g],
-                                                    first_block, rw_cuda_stream(cuda)));
+        RW_CUDA_LAUNCH(cuda, rw_cuda_search_categories, search, &cuda->cells[g],
+                       &cuda->categories[g], first_block);
         first_block += cuda->categories[g].n;
     }
     return RW_OK;
