@@ -1,4 +1,5 @@
 # room: train
+# long
 # --early-stop-delta X: a metric improves only if it rises by more than X.
 small_data
 train() {

@@ -1,4 +1,5 @@
 # room: train
+# long
 # --rate A:B:N: the rate of a round depends only on its number.
 small_data
 train() {
