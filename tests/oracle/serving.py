@@ -327,7 +327,7 @@ def solr(text):
         if "feature" not in at:
             assert "left" not in at and "right" not in at
             return (f32(weight * f32(float(at["value"]))),)
-        assert names[int(at["feature"][1:])] == at["feature"]  # no names were given
+        assert at["feature"] in names  # f and its number, since no names were given
         threshold = f32(f32(float(at["threshold"])) + f32(1e-6))
         return (int(at["feature"][1:]), threshold, null_is_zero or at["missing"] == "left",
                 node(at["left"], weight), node(at["right"], weight))

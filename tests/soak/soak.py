@@ -140,7 +140,8 @@ def exchange(run: Commands, day: int) -> list[str]:
         lossy = ["--lossy"] if name == "solr" else []
         run("export", "new.txt", "--to", name, *by_set, *lossy, "--verify", "valid.txt", "--quiet", "-o", "exported")
         if name in READ_BACK:
-            run("import", "exported", "--from", name, "-o", "imported.txt")
+            base = ["--feature-base", 1] if name == "solr" else []  # its features are named f1, f2, ...
+            run("import", "exported", "--from", name, *base, "-o", "imported.txt")
             run("predict", "imported.txt", "../pool.txt", "--threads", 1, "--quiet", "-o", "imported.scores")
             run.same("imported.scores", "scores.txt", f"imported from {name}")
     return formats
