@@ -138,9 +138,9 @@
  * a sector of 32 bytes per document from a column, too. FADE: the value of a use one tree later.
  * WORTH: by how much a column's use must exceed that of the column it replaces, as a share of the
  * copy's cost in documents (is_worth_it in cuda_columns.c). SAVED: the share of a partition's
- * time that a column saves if it is made just before. A_TREE: most copies between two trees. A copy
- * takes 0.074 ms, a partition of all documents 0.088 ms, or 0.020 from a column. SHARE is as large
- * as the limit on memory of `bench train` allows.
+ * time that a column saves if it is made just before. A copy takes 0.074 ms, a partition of all
+ * documents 0.088 ms, or 0.020 from a column. SHARE is as large as the limit on memory of `bench
+ * train` allows.
  *
  * Times of a tree of 255 leaves in ms, mart | newton: 2.33 | 3.14 with SHARE .4, FADE .9 and WORTH
  * .3, and 2.30 | 3.06 with SHARE .48. With columns of all features and WORTH 0: 2.18 | 2.95, and
@@ -153,7 +153,6 @@
 #define RW_TUNE_COLUMNS_FADE    0.98
 #define RW_TUNE_COLUMNS_WORTH   0.2
 #define RW_TUNE_COLUMNS_SAVED   0.9
-#define RW_TUNE_COLUMNS_A_TREE  4
 
 /* ---- codes in host memory ----
  *
