@@ -162,8 +162,8 @@ static int check(struct rw_cli *cli)
         }
         if (n == 0 || !(is_psi || is_ks) || end == number || *end || !(x >= 0) || isinf(x))
             return rw_wrong(cli,
-                            "option '--fail-above': expected psi=X or ks=X, X 0 or more, or such "
-                            "a limit after 'features:', 'labels:', 'query-lengths:' or 'scores:', "
+                            "option '--fail-above': expected [ROWS:]psi=X or [ROWS:]ks=X, with X 0 "
+                            "or more and ROWS features, labels, query-lengths or scores, "
                             "found '%.100s'",
                             text);
     }
