@@ -62,11 +62,11 @@ struct plan {
     int clean;        /* 1: drained cells are 0 before the launch, and are cleared again */
     /* In drained cells, low is the sum of lambda + largest. wide: sums may reach 2^31, so count,
      * low and, for newton, hessian have a plane each, of words of 64 bits. If not wide, the first
-     * plane has words of 64 bits: low * 2^lambda_at + hess * 2^hess_at + count, where low may lose
-     * its highest bits, which are known once largest * count is subtracted. If hess_at is 0, this
-     * word has no hessian; newton's hessians are then in a second plane, of words of 32 bits. With
-     * planes, the words that a warp adds to one plane fill whole sectors, by which the L2 cache
-     * counts atomics. */
+     * plane has words of 64 bits: low * 2^lambda_at + hess * 2^hess_at + count. The highest bits of
+     * low may be lost, but not those of the lambdas' sum, low - largest * count. If hess_at is 0,
+     * this word has no hessian; newton's hessians are then in a second plane, of words of 32 bits.
+     * With planes, the words that a warp adds to one plane fill whole sectors, by which the L2
+     * cache counts atomics. */
     int wide, n_planes, lambda_at, hess_at;
     uint32_t count_mask;
     long long hess_mask;
