@@ -27,20 +27,23 @@
 #include <exception>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <numeric>
 #include <thread>
+#include <utility>
 
 using json = nlohmann::json;
 
 static constexpr std::size_t MOST_DOCS = 10'000, MOST_BYTES = 64 << 20;
 static constexpr std::size_t N_THREADS = 64; // an open connection occupies a thread
 
-// The served model. A request keeps the one that it began with, and the last request that has it
-// frees it. (With C++20: std::atomic<std::shared_ptr<const Scorer>>.)
-static std::shared_ptr<const Scorer> current;
-static std::mutex error_lock;
-static std::string error; // why the file at the path is not served; empty if it is
+// What is served. A request keeps what it began with, and the last request that has it frees it.
+// The model and the error are replaced together, so that no answer mixes two states. (With C++20:
+// std::atomic<std::shared_ptr<const Served>>.)
+struct Served {
+    std::shared_ptr<const Scorer> scorer;
+    std::string error; // why the file at the path is not served; empty if it is
+};
+static std::shared_ptr<const Served> current;
 
 // ---- requests ----
 
@@ -111,10 +114,10 @@ static json rank(const Scorer &scorer, const json &request)
 
 static void answer_rank(const httplib::Request &request, httplib::Response &response)
 {
-    const std::shared_ptr<const Scorer> scorer = std::atomic_load(&current);
+    const std::shared_ptr<const Served> served = std::atomic_load(&current);
     json answer;
     try {
-        answer = rank(*scorer, json::parse(request.body));
+        answer = rank(*served->scorer, json::parse(request.body));
     } catch (const json::exception &failure) {
         response.status = 422;
         answer = {{"detail", failure.what()}};
@@ -128,12 +131,11 @@ static void answer_rank(const httplib::Request &request, httplib::Response &resp
 
 static void answer_health(const httplib::Request &, httplib::Response &response)
 {
-    const std::shared_ptr<const Scorer> scorer = std::atomic_load(&current);
-    const std::lock_guard<std::mutex> guard(error_lock);
-    const json why = error.empty() ? json(nullptr) : json(error);
+    const std::shared_ptr<const Served> served = std::atomic_load(&current);
+    const json why = served->error.empty() ? json(nullptr) : json(served->error);
     response.set_content(json{{"status", "ok"},
-                              {"model", scorer->name()},
-                              {"features", scorer->features()},
+                              {"model", served->scorer->name()},
+                              {"features", served->scorer->features()},
                               {"error", why}}
                              .dump(-1, ' ', true, json::error_handler_t::replace),
                          "application/json");
@@ -160,17 +162,16 @@ static void follow(const char *path, std::string &seen)
     if (now == seen)
         return;
     seen = now;
-    std::string why;
+    Served next = *std::atomic_load(&current);
     try {
-        std::atomic_store(&current, std::make_shared<const Scorer>(path));
-        std::fprintf(stderr, "serve: serving %s\n", std::atomic_load(&current)->name().c_str());
+        next = {std::make_shared<const Scorer>(path), ""};
+        std::fprintf(stderr, "serve: serving %s\n", next.scorer->name().c_str());
     } catch (const std::exception &failure) {
-        why = failure.what();
-        std::fprintf(stderr, "serve: still serving %s: %s\n",
-                     std::atomic_load(&current)->name().c_str(), why.c_str());
+        next.error = failure.what();
+        std::fprintf(stderr, "serve: still serving %s: %s\n", next.scorer->name().c_str(),
+                     next.error.c_str());
     }
-    const std::lock_guard<std::mutex> guard(error_lock);
-    error = why;
+    std::atomic_store(&current, std::make_shared<const Served>(std::move(next)));
 }
 
 static int run(const char *path, int port, const char *host)
@@ -178,7 +179,7 @@ static int run(const char *path, int port, const char *host)
     sigset_t ends;
     const timespec second = {1, 0};
     std::string seen = version_of(path);
-    current = std::make_shared<const Scorer>(path);
+    current = std::make_shared<const Served>(Served{std::make_shared<const Scorer>(path), ""});
     // All threads inherit the mask, so that only sigtimedwait takes these signals.
     sigemptyset(&ends);
     sigaddset(&ends, SIGTERM);
@@ -202,8 +203,8 @@ static int run(const char *path, int port, const char *host)
         port = -1;
     if (port < 0)
         throw std::runtime_error(std::string("cannot listen at ") + host);
-    std::fprintf(stderr, "serve: serving %s at http://%s:%d\n", current->name().c_str(), host,
-                 port);
+    std::fprintf(stderr, "serve: serving %s at http://%s:%d\n", current->scorer->name().c_str(),
+                 host, port);
     std::thread follower([&] {
         while (sigtimedwait(&ends, nullptr, &second) < 0)
             follow(path, seen);
