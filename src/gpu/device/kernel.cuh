@@ -17,7 +17,6 @@
 
 enum { MOST_DEVICES = 64 };
 
-/* Waits for the launch before this one, if the two overlap. */
 static RW_DEVICE void wait_for_launch_before()
 {
 #if __CUDA_ARCH__ >= 900
@@ -25,8 +24,7 @@ static RW_DEVICE void wait_for_launch_before()
 #endif
 }
 
-/* Lets the next launch of the stream begin, if launch_after launches it. On GPUs older than compute
- * capability 9.0 it does nothing. */
+/* Lets the next launch of the stream begin, if launch_after launches it. */
 static RW_DEVICE void let_next_launch_begin()
 {
 #if __CUDA_ARCH__ >= 900
@@ -45,8 +43,7 @@ template <int THREADS> static RW_DEVICE uint64_t grid_step()
     return (uint64_t)gridDim.x * THREADS;
 }
 
-/* Makes a call, and returns its error from the calling function if it fails. For functions that
- * return a cudaError_t, or an int that is one. */
+/* Makes a call in a function that returns a cudaError_t, or an int that is one. */
 #define TRY_CUDA(call)                  \
     do {                                \
         const int failed = (int)(call); \
@@ -54,8 +51,8 @@ template <int THREADS> static RW_DEVICE uint64_t grid_step()
             return (cudaError_t)failed; \
     } while (0)
 
-/* Return a number of blocks of `threads` threads for n items. blocks_for: enough for one thread per
- * item. blocks_up_to: at least 1 and at most `most`, so threads must stride over the items. */
+/* Return a number of blocks for n items: enough for one thread per item, or at least 1 and at most
+ * `most`, so that threads must stride over the items. */
 static inline unsigned blocks_for(uint64_t n, unsigned threads)
 {
     return (unsigned)((n + threads - 1) / threads);
@@ -77,8 +74,7 @@ static int launch_grid(void (*kernel)(TYPES...), dim3 grid, unsigned threads, vo
     return cudaGetLastError();
 }
 
-/* Returns the number of the thread's current device; 0 if it is unknown or not below
- * MOST_DEVICES. */
+/* Returns the number of the thread's current device; 0 if it is not known or too large. */
 static inline int current_device()
 {
     int device = 0;
@@ -87,10 +83,9 @@ static inline int current_device()
     return device < MOST_DEVICES ? device : 0;
 }
 
-/* Returns true if a launch of the kernel may begin while the one before it ends. Kernels that were
- * compiled for GPUs older than compute capability 9.0 do not wait, so it returns false for them on
- * any GPU. The answer is found once per device and template instance, since all kernels were
- * compiled for the same GPUs. */
+/* Returns true if a launch of the kernel may begin while the one before it ends: not if it was
+ * compiled for GPUs older than compute capability 9.0, since it does not wait then. The answer is
+ * found once per device and template instance, since all kernels are compiled for the same GPUs. */
 template <class KERNEL> static bool launches_overlap(KERNEL *kernel)
 {
     static std::atomic<int8_t> known_of[MOST_DEVICES]; /* 0: not yet; 1: no; 2: yes */
@@ -103,8 +98,8 @@ template <class KERNEL> static bool launches_overlap(KERNEL *kernel)
     return known == 2;
 }
 
-/* Launches a kernel that calls wait_for_launch_before(). It begins while the launch before it ends,
- * if launches_overlap allows that. */
+/* Launches a kernel that calls wait_for_launch_before(), while the launch before it ends if it may.
+ */
 template <class... TYPES, class... ARGUMENTS>
 static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block, size_t shared,
                                 cudaStream_t stream, ARGUMENTS... arguments)
@@ -137,8 +132,7 @@ static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block,
     ((threads) * (blocks) <= RW_MULTIPROCESSOR_THREADS ? (blocks) \
                                                        : RW_MULTIPROCESSOR_THREADS / (threads))
 
-/* Return the sum, modulo 2^32, and the largest value over a whole warp, in all lanes. They take one
- * instruction from compute capability 8.0 on. */
+/* Return the sum, modulo 2^32, and the largest value over a whole warp, in all lanes. */
 RW_DEVICE uint32_t rw_warp_add(uint32_t v)
 {
 #if __CUDA_ARCH__ >= 800

@@ -102,8 +102,7 @@
 /* ---- engine ----
  *
  * QUANTISE: the kernels that quantise, sample and list documents. SPLIT: the search for splits.
- * SPLIT_WARPS: the warps of a block in a search of one launch. PARTITION: the division of
- * documents. SCORES: the kernels that add a tree to scores.
+ * SPLIT_WARPS: the warps of a block in a search of one launch. SCORES: adding a tree to scores.
  *
  * Searches of 48 nodes took 25 us with every gain in double, 22 with float first, and 19 with exact
  * gains only for a block's best. No difference in a partition: a scan with look-back in place of an
@@ -114,16 +113,14 @@
 #define RW_TUNE_SPLIT_WARPS      8
 /* ROUGH: from this number of nodes x features on, a search may be rough first, in two launches
  * (rw_cuda_is_rough). Trees of 255 leaves with newton took 3.45 | 3.42 | 3.46 | 3.52 ms at 0 | 1024
- * | 4096 | never. Not measured: the warps of a block in the two launches, and the blocks per
- * multiprocessor for which registers must leave room. */
+ * | 4096 | never. Not measured: warps of a block in the two launches, and blocks as in HELD. */
 #define RW_TUNE_SPLIT_ROUGH        1024
 #define RW_TUNE_SPLIT_ROUGH_WARPS  4
 #define RW_TUNE_SPLIT_ROUGH_BLOCKS 9 /* half as many if sums have 64 bits */
 #define RW_TUNE_SPLIT_EXACT_WARPS  8
 #define RW_TUNE_PARTITION_THREADS  256
-/* Documents per block of a partition: 1024, 2048 or 4096 took 3.46 | 3.42 | 3.48 ms for the same
- * trees. No difference: requesting fetches of 32 bytes from the L2 cache, and marking rows to be
- * evicted from it first. */
+/* Documents per block of a partition: 1024 | 2048 | 4096 took 3.46 | 3.42 | 3.48 ms for the same
+ * trees. No difference: fetches of 32 bytes from the L2 cache, and rows evicted from it first. */
 #define RW_TUNE_PARTITION_CHUNK 2048
 #define RW_TUNE_SCORES_THREADS  256
 /* Not measured: threads per block that moves histograms, and blocks per histogram. */
@@ -139,13 +136,11 @@
  * WORTH: by how much a column's use must exceed that of the column it replaces, as a share of the
  * copy's cost in documents (is_worth_it in cuda_columns.c). SAVED: the share of a partition's
  * time that a column saves if it is made just before. A copy takes 0.074 ms, a partition of all
- * documents 0.088 ms, or 0.020 from a column. SHARE is as large as the limit on memory of `bench
- * train` allows.
+ * documents 0.088 ms, or 0.020 from a column. SHARE is limited by the memory of `bench train`.
  *
  * Times of a tree of 255 leaves in ms, mart | newton: 2.33 | 3.14 with SHARE .4, FADE .9 and WORTH
- * .3, and 2.30 | 3.06 with SHARE .48. With columns of all features and WORTH 0: 2.18 | 2.95, and
- * 244 MiB more. Slower by 3 to 5 %: LARGE 8 or 128, and nodes of fewer than 1 / 32 of the documents
- * that read tiles. */
+ * .3, 2.30 | 3.06 with SHARE .48; 2.18 | 2.95 with columns of all features and WORTH 0, and 244 MiB
+ * more. Slower by 3 to 5 %: LARGE 8 or 128, and nodes under 1 / 32 of the documents on tiles. */
 #define RW_TUNE_COLUMNS_THREADS 256
 #define RW_TUNE_COLUMNS_MOST    96
 #define RW_TUNE_COLUMNS_SHARE   0.48
@@ -156,39 +151,34 @@
 
 /* ---- codes in host memory ----
  *
- * A partition of a node with fewer than one in this many documents reads the codes of its feature
- * from host memory, in sectors of 32 bytes at about 0.4 of a copy's rate. For a larger node the
- * whole column is copied first, one byte per document, or two for codes of 16 bits; also for a
- * smaller one if the copy is worth it (cuda_columns.c). With one byte, both take the same time
- * at one in 84. */
+ * A partition of a node with fewer than one in this many documents reads codes from host memory, in
+ * sectors of 32 bytes at about 0.4 of a copy's rate. For a larger node the whole column is copied
+ * first (cuda_columns.c). With one byte per code, both take the same time at one in 84. */
 #define RW_TUNE_FAR_SECTOR_DOCS 64
-/* COLUMNS_SHARE: the share of the memory left for codes that is used for columns; the rest is for
- * tiles. PAGES_SHARE: one in this many bytes of the free memory is not used for codes, unless the
- * user limits the memory. OTHER_BYTES and SET_BYTES: bytes per document of a validation set, and
- * per set, reserved for its scores, metrics and tables. Not measured. */
+/* COLUMNS_SHARE: of the memory for codes, used for columns; the rest is for tiles. PAGES_SHARE: one
+ * in this many bytes of the free memory is not used for codes, unless the user limits the memory.
+ * OTHER_BYTES and SET_BYTES: bytes per document of a validation set, and per set, reserved for its
+ * scores, metrics and tables. Not measured. */
 #define RW_TUNE_FAR_COLUMNS_SHARE 0.3
 #define RW_TUNE_FAR_PAGES_SHARE   64
 #define RW_TUNE_FAR_OTHER_BYTES   64
 #define RW_TUNE_FAR_SET_BYTES     65536
 /* The size of each of the two pieces into which histograms gather rows: one in PIECE_SHARE bytes of
- * the codes, at most MOST_PIECE bytes, which take 1.2 ms to gather, and at least
- * RW_HIST_FAR_LEAST_BYTES. Not measured. */
+ * the codes, at most MOST_PIECE bytes, which take 1.2 ms to gather. Not measured. */
 #define RW_TUNE_FAR_PIECE_SHARE 16
 #define RW_TUNE_FAR_MOST_PIECE  67108864
 /* Rows are gathered in windows of 2^16 documents, 8 MB of rows of 128 bytes. One in 100 of 22.5 M
- * documents in 32 nodes came at 48 GB/s. With windows of 2^19 it was 19 GB/s, without windows 8. */
+ * documents in 32 nodes came at 48 GB/s, with windows of 2^19 at 19 GB/s, without windows at 8. */
 #define RW_TUNE_FAR_LOG_WINDOW 16
-/* Blocks of 1,024 threads that gather rows. With 15 M documents 16 blocks reached .756 of a copy's
- * rate, 66 blocks .744, 4 blocks .733. A small GPU has at most about one such block for each
- * BLOCKS_SHARE multiprocessors. */
+/* Blocks of 1,024 threads that gather rows, at most about one for each BLOCKS_SHARE
+ * multiprocessors. With 15 M documents 16 | 66 | 4 reached .756 | .744 | .733 of a copy's rate. */
 #define RW_TUNE_FAR_BLOCKS       16
 #define RW_TUNE_FAR_BLOCKS_SHARE 8
-/* LEAST_PIECES: minimum number of pieces of a call of many documents, unless they have fewer than
- * LEAST_DOCS documents. Not measured. */
+/* The least pieces of a call, unless they have fewer than LEAST_DOCS documents. Not measured. */
 #define RW_TUNE_FAR_LEAST_PIECES 4
 #define RW_TUNE_FAR_LEAST_DOCS   32768
 /* Bytes of the buffer for columns that a walk reads: one for each WALK_SHARE codes of the training
- * set, and at most MOST_WALK, but at least enough for 256 documents of all features. */
+ * set, at most MOST_WALK, and at least enough for 256 documents of all features. */
 #define RW_TUNE_FAR_WALK_SHARE  64
 #define RW_TUNE_FAR_MOST_WALK   67108864
 #define RW_TUNE_FAR_FILL_DOCS   256      /* documents that one thread converts to rows at once */
@@ -205,22 +195,20 @@
 #define RW_TUNE_FAR_COLUMNS_READ_NEWTON 0.7
 
 /* ---- lambdas and ranks ---- Measured by check_lambda --bench. */
-/* Threads of a block, and blocks per multiprocessor for which registers must leave room: 48
- * registers, no spills. Finding ranks by counting, for queries of up to 128 documents, took 3 %
- * less time with 31,531 queries, and 36 % more with 6,306. */
+/* BLOCKS: as in HELD, with 48 registers, no spills. Finding ranks by counting, for queries of up to
+ * 128 documents, took 3 % less time with 31,531 queries, and 36 % more with 6,306. */
 #define RW_TUNE_RANK_THREADS 256
 #define RW_TUNE_RANK_BLOCKS  5
-/* WARPS: warps of a block that computes pairs. SLOTS: documents per thread in the kernel of bounded
- * queries (lambda_bounded.h). BLOCKS: blocks per multiprocessor for which registers must leave
- * room: 93 registers, no spills. Times in ms for slots x blocks with truncation 30, including those
- * of the ranks: 2 x 7 .5888, 2 x 6 .5847, 3 x 5 .5810, 4 x 5 .5982, 1 x 8 .6390; plain pairs .8450.
- */
+/* WARPS: of a block that computes pairs. SLOTS: documents per thread for bounded queries
+ * (lambda_bounded.h). BLOCKS: as in HELD, with 93 registers, no spills. Times in ms for slots x
+ * blocks with truncation 30, including those of the ranks: 2 x 7 .5888, 2 x 6 .5847, 3 x 5 .5810,
+ * 4 x 5 .5982, 1 x 8 .6390; plain pairs .8450. */
 #define RW_TUNE_LAMBDA_WARPS  4
 #define RW_TUNE_LAMBDA_SLOTS  3
 #define RW_TUNE_LAMBDA_BLOCKS 5
-/* A query with more visits (documents x upper documents) than MOST_VISITS, which take about 0.1 ms
- * of one block, is spread over blocks. SPREAD_SLOTS: documents per thread of their kernel: 80
- * registers. SPREAD_JOBS: most blocks of all such queries together, approximately. */
+/* A query with more visits (documents x upper documents) than MOST_VISITS, 0.1 ms of one block, is
+ * spread over blocks: at most about SPREAD_JOBS in all, with SPREAD_SLOTS documents per thread (80
+ * registers). */
 #define RW_TUNE_LAMBDA_MOST_VISITS  262144
 #define RW_TUNE_LAMBDA_SPREAD_SLOTS 4
 #define RW_TUNE_LAMBDA_SPREAD_JOBS  65536
@@ -236,8 +224,7 @@
 #define RW_TUNE_PLAN_BANDWIDTH       1.0e12 /* if the device does not report it */
 #define RW_TUNE_PLAN_BANDWIDTH_SHARE 0.75
 /* Bytes per document. ROW_BYTES: for each read by a histogram, in addition to its codes.
- * LEVEL_BYTES: per level. DOC_BYTES: per tree. WALK_BYTES: per level of a tree that is only
- * walked. */
+ * LEVEL_BYTES: per level. DOC_BYTES: per tree. WALK_BYTES: per level of a walk. */
 #define RW_TUNE_PLAN_ROW_BYTES   12.0
 #define RW_TUNE_PLAN_LEVEL_BYTES 60.0
 #define RW_TUNE_PLAN_DOC_BYTES   160.0

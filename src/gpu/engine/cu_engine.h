@@ -3,12 +3,12 @@
  *
  * The engine's feature is the index of a feature among those that training uses (struct rw_cuts). A
  * group is the features of one struct rw_hist_matrix. A buffer is the room for one histogram of a
- * group, and a group's buffers are its pool. A set is a data set: the training set or a validation
- * set. An answer is a few words that a kernel copies to memory of the host.
+ * group, and a group's buffers are its pool. A set is the training set or a validation set. An
+ * answer is a few words that a kernel copies to memory of the host. A document's position is its
+ * index in the list of documents; each node is a range of positions.
  *
  * Launchers enqueue on a cudaStream_t and return a cudaError_t. They neither allocate nor wait.
- * Pointers d_x are on the device. A document's position is its index in the list of documents; each
- * node is a range of positions. */
+ * Pointers d_x are on the device. */
 #pragma once
 
 #include <stddef.h>
@@ -46,7 +46,6 @@ RW_HD uint32_t rw_cuda_code_in(const struct rw_cuda_column *column, uint32_t ele
     return element >> (column->shift + among * column->bits) & ((1u << column->bits) - 1);
 }
 
-/* Returns a document's code. */
 RW_HD uint32_t rw_cuda_code_of(const struct rw_cuda_column *column, uint32_t doc)
 {
     const uint64_t at = rw_cuda_element_of(column, doc);
@@ -61,8 +60,7 @@ RW_HD uint32_t rw_cuda_code_of(const struct rw_cuda_column *column, uint32_t doc
 int rw_cuda_copy_column(const struct rw_cuda_column *from, uint32_t n_docs, void *d_to,
                         void *stream);
 
-/* Computes checksums of columns (code_sums in tree/engine.h). d_column, d_sum: [n_features]; the
- * caller zeroes d_sum. */
+/* Adds checksums of columns (code_sums in tree/engine.h) to d_sum. d_column, d_sum: [n_features] */
 int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32_t n_features, uint32_t n_docs,
                         uint64_t first_doc, unsigned long long *d_sum, void *stream);
 
@@ -70,8 +68,8 @@ int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32_t n_featur
  * must be a multiple of 4. */
 enum { RW_CUDA_SMALL_BYTES = 3840 };
 int rw_cuda_send_small(void *d_to, const void *from, size_t n_bytes, void *stream);
-/* Copies n words to page-locked memory, then writes `value` to `word` there. clear: sets the words
- * on the device to 0 afterwards. */
+/* Copies n words to page-locked memory, then writes `value` to `word` there. clear: zeroes the
+ * words on the device afterwards. */
 int rw_cuda_copy_answer(void *d_from, uint32_t n, int clear, uint32_t *to, uint32_t *word,
                         uint32_t value, void *stream);
 
@@ -83,8 +81,7 @@ struct rw_cuda_begin {
     struct rw_cuda_lambda_info info;
 };
 
-/* A sample of queries or of documents, the items. Samples of documents do not use n_queries,
- * d_query_offset and d_kept. */
+/* A sample of items, which are queries or documents. */
 struct rw_cuda_sample {
     uint64_t seed, threshold;         /* an item is kept iff its random number is under threshold */
     uint64_t bag_seed, bag_threshold; /* as in struct rw_engine_rules; not used for documents */
@@ -97,9 +94,9 @@ struct rw_cuda_sample {
     /* [n_docs] 1: in the sample. Samples of documents are drawn from those with 1. */
     uint8_t *d_sampled;
 };
-/* Draw a sample in two steps. of_docs: 1 for documents, 0 for queries. The first writes d_lowest,
- * and d_kept or d_sampled. The second writes d_sampled; if no item was kept, it keeps the one with
- * the lowest random number, the first of equals. */
+/* Draw a sample in two steps. The first writes d_lowest, and d_kept or d_sampled. The second writes
+ * d_sampled; if no item was kept, it keeps the one with the lowest random number, the first of
+ * equals. */
 int rw_cuda_draw(const struct rw_cuda_sample *sample, int of_docs, void *stream);
 int rw_cuda_finish_sample(const struct rw_cuda_sample *sample, int of_docs, void *stream);
 
@@ -115,8 +112,7 @@ struct rw_cuda_quantise {
     uint32_t tree, n_docs;
     uint32_t first_doc;       /* number of the first document among all workers' */
     uint32_t most_blocks;     /* of the launch */
-    int bits, nearest;        /* bits: of quantised numbers. nearest: 1: they are rounded to the
-                               * nearest; 0: at random */
+    int bits, nearest;        /* of quantised numbers. nearest: 1: to the nearest; 0: at random */
     int squares;              /* 1: also sums the squares of quantised lambdas */
     const uint8_t *d_sampled; /* [n_docs] 0: not in the sample; NULL: all are */
     struct rw_lambda_pair *d_pair;  /* [n_docs] read */
@@ -267,13 +263,12 @@ int rw_cuda_level_cells(const struct rw_cuda_level *level, const struct rw_cuda_
  * and lambda from the lowest bits up; or some of its numbers are separate. */
 struct rw_cuda_wire {
     uint32_t at64, at32; /* index of its first number of 64 and of 32 bits in a worker's part */
-    uint8_t words; /* 64-bit words per cell. 0: one number of 32 bits. 1: one number of 64 bits. 2,
-                      or 3 with hessians: separate numbers */
+    uint8_t words; /* 64-bit numbers per cell: 1; 0: one of 32 bits; 2, or 3 with hessians: separate
+                      numbers */
     uint8_t separate_hess;     /* 1: words is 1, and hessians are separate numbers of 32 bits */
     uint8_t n_bits, hess_bits; /* bits of the count and the hessian in one number */
 };
-/* Returns the layout for a node with all_n documents on all workers; the place is 0. bits: of
- * quantised numbers. */
+/* Returns the layout for a node with all_n documents on all workers. bits: of quantised numbers. */
 static inline struct rw_cuda_wire rw_cuda_wire_of(int newton, int bits, uint32_t all_n)
 {
     const uint32_t n_bits = rw_hist_bits_of(all_n);
@@ -302,8 +297,8 @@ struct rw_cuda_built {
     const void *d_lambda, *d_hess;
 };
 
-/* A call that adds up the histograms of all workers: those of `built`, in which each has summed its
- * documents, for all features. The results are in `own`, for the features that this worker owns.
+/* A call that adds up the histograms that all workers have built of their documents. The results
+ * are in `own`, for the features that this worker owns.
  *
  * GPUs that can read each other's memory gather the cells of these features. Otherwise a message
  * has a part for each worker, with the cells of its features, node after node and group after
@@ -327,11 +322,9 @@ struct rw_cuda_exchange {
     uint32_t *d_send32, *d_recv32;     /* like those, with n_each32 */
 };
 /* Write this worker's sums to d_send64 and d_send32; write the sums over all workers from d_recv64
- * and d_recv32 to `own`, and subtract them from the parents. */
+ * and d_recv32 to `own`, and subtract them from the parents; or do both without messages. */
 int rw_cuda_workers_pack(const struct rw_cuda_exchange *exchange, void *stream);
 int rw_cuda_workers_unpack(const struct rw_cuda_exchange *exchange, void *stream);
-
-/* Does the same without messages. */
 int rw_cuda_workers_gather(const struct rw_cuda_exchange *exchange, void *stream);
 
 /* ---- documents of nodes: cu_partition.cu ---- */
@@ -340,29 +333,23 @@ int rw_cuda_workers_gather(const struct rw_cuda_exchange *exchange, void *stream
  * words that a partition's launch carries, for 32 nodes of a histogram call and their parents. */
 enum { RW_CUDA_CHUNK = RW_TUNE_PARTITION_CHUNK, RW_CUDA_CARRIED = 32 * 5 };
 
-/* A value of rw_cuda_part.n_left: it is unknown, so documents that go right are written from the
- * node's end. */
+/* n_left is unknown: documents that go right are written from the node's end. */
 #define RW_CUDA_UNCOUNTED UINT32_MAX
 
-struct rw_cuda_part { /* one node */
-    /* The node's first position, and the first position of its children. The left child's documents
-     * come first. */
-    uint64_t from, to;
+struct rw_cuda_part {  /* one node */
+    uint64_t from, to; /* first position of the node, and of its children; the left child's first */
     uint32_t n, n_left;   /* documents, at most 2^31; those that go left, or RW_CUDA_UNCOUNTED */
     uint32_t first_chunk; /* chunks of all nodes before it */
     uint32_t bin, missing_code;
     int32_t missing_left;
     int32_t whole; /* 1: positions are document numbers; the list is not read */
-    /* Index, in struct rw_cuda_part_sets, of the first word of the set of codes that go left. -1:
-     * `bin` decides. */
-    int32_t set;
+    int32_t set; /* first word, in rw_cuda_part_sets, of the codes that go left; -1: up to `bin` */
     struct rw_cuda_column column;
 };
 
 enum { RW_CUDA_MOST_PARTS = 32, RW_CUDA_PART_SET_WORDS = 176 };
 
-/* Where a launch with RW_CUDA_UNCOUNTED writes the sizes of the parts' children. The last block of
- * a part writes those of its children. */
+/* Where the last blocks of parts with RW_CUDA_UNCOUNTED write the sizes of the children. */
 struct rw_cuda_counted {
     uint32_t *d_done; /* scratch: finished parts; 0 between launches; NULL: sizes are not written */
     uint64_t *placed; /* page-locked, [n_parts]: d_placed of the launch; not written for parts
@@ -381,14 +368,11 @@ struct rw_cuda_part_sets {
     uint32_t word[RW_CUDA_PART_SET_WORDS];
 };
 
-/* The arguments are part of the launch, so no copy must precede it. The launch also carries small
- * data of the next kernels to the device. */
+/* A launch also carries small data of the next kernels to the device. */
 struct rw_cuda_partition {
     uint32_t n_parts, n_chunks;
     uint32_t *d_list; /* by position */
-    /* By position. Words of rw_moved_word that move with the documents; NULL: none. Those of a
-     * whole part are made from the arrays by document. */
-    void *d_moved;
+    void *d_moved;    /* by position: words of rw_moved_word that move with documents; NULL: none */
     enum rw_moved moved;
     const int32_t *d_lambda, *d_hess; /* [n_docs] each; d_hess: NULL without newton */
     /* [RW_CUDA_MOST_PARTS] each; the caller clears both once. A launch uses d_placed[launch % 2]
@@ -403,8 +387,8 @@ struct rw_cuda_partition {
     uint32_t carried[RW_CUDA_CARRIED];
 };
 /* Partitions documents. Documents of a child keep their order within a chunk, but chunks come in
- * any order. Nodes' positions must not overlap, and positions read must not overlap positions
- * written. Parts read their sets from `sets`, which is NULL if no part has one. */
+ * any order. Positions of nodes, and positions read and written, must not overlap. sets: NULL if no
+ * part has one. */
 int rw_cuda_partition(const struct rw_cuda_partition *partition,
                       const struct rw_cuda_part_sets *sets, void *stream);
 
@@ -414,7 +398,7 @@ int rw_cuda_gather(const uint32_t *d_list, uint32_t n, const int32_t *d_lambda,
 
 /* ---- leaves: sums in cu_partition.cu, scores in cu_engine.cu ---- */
 
-/* A range of positions of a leaf. A leaf may have several ranges. */
+/* A range of positions of a leaf, which may have several. */
 struct rw_cuda_leaf {
     uint64_t from;
     uint32_t n, first_chunk; /* first_chunk: chunks of all ranges before it */
@@ -427,13 +411,12 @@ struct rw_cuda_leaf_sums {
     const uint32_t *d_list;
     const struct rw_lambda_pair *d_pair; /* [n_docs] */
     uint16_t *d_leaf_of;                 /* [n_docs] written: leaf of each document, mod 2^16 */
-    struct rw_sum
-        *d_sum; /* sums by leaf; the launch adds to all fields except n, which it does not change */
+    struct rw_sum *d_sum;                /* by leaf; the launch adds to all fields except n */
 };
 int rw_cuda_leaf_sums(const struct rw_cuda_leaf_sums *sums, void *stream);
 
-/* Adds to each document's score the value of its leaf, d_value[d_leaf_of[document]]. d_sampled:
- * [n_docs] 0: the score is unchanged; NULL: all change. d_value: [n_leaves]. */
+/* Adds d_value[d_leaf_of[document]] to each document's score. d_sampled: [n_docs] 0: the score is
+ * unchanged; NULL: all change. */
 int rw_cuda_add_values(const uint16_t *d_leaf_of, const float *d_value, const uint8_t *d_sampled,
                        uint32_t n_docs, double *d_score, void *stream);
 
