@@ -399,8 +399,7 @@ static uint32_t next_size(const struct rw_code_place *place, int n, uint32_t siz
     return next;
 }
 
-uint64_t rw_place_codes(struct rw_code_place *place, int n, uint32_t n_docs, int whole,
-                        uint64_t bytes)
+uint64_t rw_place_codes(struct rw_code_place *place, int n, uint32_t n_docs, uint64_t bytes)
 {
     uint64_t left = bytes;
     for (uint32_t size = next_size(place, n, 0); size > 0; size = next_size(place, n, size)) {
@@ -408,7 +407,7 @@ uint64_t rw_place_codes(struct rw_code_place *place, int n, uint32_t n_docs, int
             if (place[i].doc_bytes != size)
                 continue;
             const uint64_t room = left / size;
-            place[i].n_here = room >= n_docs ? n_docs : whole ? 0 : (uint32_t)room;
+            place[i].n_here = room >= n_docs ? n_docs : (uint32_t)room;
             left -= (uint64_t)place[i].n_here * size;
         }
     }

@@ -546,10 +546,8 @@ struct rw_code_place {
 };
 
 /* Divides `bytes` of device memory among n blocks. Returns the number of bytes used. n_docs:
- * documents of each block. whole: 1: a block that does not fit stays in host memory as a whole; 0:
- * only its last documents do. Blocks with equal bytes per document are filled in order. */
-uint64_t rw_place_codes(struct rw_code_place *place, int n, uint32_t n_docs, int whole,
-                        uint64_t bytes);
+ * documents of each block. Blocks with equal bytes per document are filled in order. */
+uint64_t rw_place_codes(struct rw_code_place *place, int n, uint32_t n_docs, uint64_t bytes);
 
 #ifdef __cplusplus
 }

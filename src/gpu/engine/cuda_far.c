@@ -2,21 +2,15 @@
  *
  * The training set has tiles and columns. The device holds the tiles of the first documents, and
  * histograms gather the rows of the others (gpu/hist/hist_lanes_far.cu). Columns are a second copy,
- * for partitions and walks. To read one code of a row would move 32 bytes over the link. When a
- * column is copied to the device, which caches some columns, each of its codes moves only one or
- * two bytes. So a level of a tree moves these bytes for all documents and each feature that splits
- * its large nodes, or a tree does so once if the columns fit the device. For small nodes, each
- * document moves 32 bytes. The other sets have columns only. A walk reads the columns that the tree
- * splits, chunk by chunk. */
+ * for partitions and walks. A code of a row would move 32 bytes over the link, but one of a column
+ * that is copied to the device only one or two. So a level of a tree moves these bytes for all
+ * documents and each feature that splits its large nodes, or a tree does so once if the columns fit
+ * the device. For small nodes, each document moves 32 bytes. The other sets have columns only. A
+ * walk reads the columns that the tree splits, chunk by chunk. */
 #include "gpu/engine/cuda_codes.h"
 
 /* A chunk of a walk has a multiple of this many documents. */
 enum { WALK_ALIGNED = 256 };
-
-static uint32_t code_bytes(const struct rw_cuda_codes *codes, uint32_t feature)
-{
-    return (uint32_t)rw_cuts_code_bytes(codes->host->set[0].bins->cuts, feature);
-}
 
 /* Returns the bytes per document in the training set's tiles. */
 static uint64_t row_bytes(const struct rw_cuda_codes *codes)
@@ -97,6 +91,7 @@ static int put_columns(void *user, struct rw_share *share)
 static int make_columns(struct rw_cuda_codes *codes, int set, const struct rw_cuda_source *source)
 {
     struct rw_ctx *ctx = codes->host->base.ctx;
+    struct rw_cuts *cuts = codes->host->set[0].bins->cuts;
     struct rw_cuda_set *of = &codes->set[set];
     struct rw_bins *made = NULL;
     struct column_job job = {
@@ -104,23 +99,23 @@ static int make_columns(struct rw_cuda_codes *codes, int set, const struct rw_cu
     uint64_t bytes = 0;
     RW_TRY(RW_ARENA_NEW(ctx, &codes->memory->arena, of->far_at, codes->n_features));
     job.to = of->far_at;
-    for (uint32_t f = 0; f < codes->n_features; f++)
-        bytes += rw_hist_round_up((uint64_t)job.n_docs * code_bytes(codes, f));
+    for (uint32_t f = 0; f < codes->n_features; f++) {
+        const uint32_t width = (uint32_t)rw_cuts_code_bytes(cuts, f);
+        of->far_at[f] = (struct rw_cuda_column){.bytes = width, .lanes = 1, .bits = 8 * width};
+        bytes += rw_hist_round_up((uint64_t)job.n_docs * width);
+    }
     RW_TRY(rw_cuda_pinned_codes(codes->memory, &of->far_column, bytes));
     if (rw_cuda_is_dry(codes->memory))
         return RW_OK;
     char *at = of->far_column;
     for (uint32_t f = 0; f < codes->n_features; f++) {
-        const uint32_t width = code_bytes(codes, f);
-        of->far_at[f] =
-            (struct rw_cuda_column){.d_word = at, .bytes = width, .lanes = 1, .bits = 8 * width};
-        at += rw_hist_round_up((uint64_t)job.n_docs * width);
+        of->far_at[f].d_word = at;
+        at += rw_hist_round_up((uint64_t)job.n_docs * of->far_at[f].bytes);
     }
-    if (!job.from)
-        RW_TRY(rw_bins_make(ctx, source->dataset, codes->host->set[0].bins->cuts,
-                            &codes->host->base.rules.cut, 0, &made));
-    if (made)
+    if (!job.from) {
+        RW_TRY(rw_bins_make(ctx, source->dataset, cuts, &codes->host->base.rules.cut, 0, &made));
         job.from = made;
+    }
     rw_parallel(ctx, ctx->n_threads, codes->n_features, 1, put_columns, &job);
     rw_bins_free(made);
     return RW_OK;
@@ -128,12 +123,12 @@ static int make_columns(struct rw_cuda_codes *codes, int set, const struct rw_cu
 
 /* ---- rows ---- */
 
+/* The rows of a tile to make, from document `first` on. */
 struct row_job {
     const struct rw_cuda_column *column; /* of the engine's features, in host memory */
     const uint32_t *feature;             /* the engine's features of the tile */
     const struct rw_hist_tile *tile;
-    uint32_t first; /* document of the first row */
-    uint32_t doc_bytes;
+    uint32_t first, doc_bytes;
     char *to;
 };
 
@@ -154,7 +149,6 @@ static void put_feature(const struct row_job *job, uint32_t f, uint32_t first, u
         row[(size_t)i * lanes] |= (uint32_t)((const uint8_t *)column)[first + i] << shift;
 }
 
-/* Makes the rows of a share's documents, counted from job->first. */
 static int put_rows(void *user, struct rw_share *share)
 {
     const struct row_job *job = user;
@@ -226,7 +220,7 @@ static int make_tiles(struct rw_cuda_codes *codes)
         for (uint32_t t = 0; t < shared->matrix[g]->n_tiles; t++)
             place[n++].doc_bytes = rw_hist_tile_doc_bytes(shared->matrix[g], t);
     }
-    const uint64_t here = rw_place_codes(place, n, codes->n_docs, 0, codes->place.row_bytes);
+    const uint64_t here = rw_place_codes(place, n, codes->n_docs, codes->place.row_bytes);
     codes->place.far_doc_bytes = (double)row_bytes(codes) - (double)here / codes->n_docs;
     RW_TRY(rw_cuda_pinned(codes->memory, &arena, &stage, RW_TUNE_FAR_STAGE_BYTES));
     n = 0;
@@ -322,8 +316,8 @@ int rw_cuda_far_add_time(struct rw_cuda_codes *codes)
     if (!codes->is_timed)
         return RW_OK;
     /* the histograms are complete, since the engine has waited for their splits */
-    RW_CU(codes->host->base.ctx, cudaEventSynchronize(codes->event[1]));
-    RW_CU(codes->host->base.ctx, cudaEventElapsedTime(&ms, codes->event[0], codes->event[1]));
+    RW_CU(codes->device->ctx, cudaEventSynchronize(codes->event[1]));
+    RW_CU(codes->device->ctx, cudaEventElapsedTime(&ms, codes->event[0], codes->event[1]));
     codes->reads.hist_ms += (double)ms;
     codes->is_timed = 0;
     return RW_OK;
