@@ -1,5 +1,4 @@
-/* Implements cu_check.h and device.h, except tuning constants (device_tuning.c) and NCCL
- * (nccl.c). */
+/* Implements cu_check.h and device.h, except for device_tuning.c and nccl.c. */
 #include "gpu/device/device.h"
 
 #include <dlfcn.h>
@@ -10,6 +9,11 @@
 #include "binning/bins.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/device/tuning.h"
+
+static void copy_name(char name[128], const struct cudaDeviceProp *properties)
+{
+    snprintf(name, 128, "%.127s", properties->name);
+}
 
 /* The oldest compute capability that the kernels are compiled for. */
 enum { LEAST_MAJOR = 7, LEAST_MINOR = 5 };
@@ -25,8 +29,7 @@ static int is_unsupported(cudaError_t error)
            error == cudaErrorCompatNotSupportedOnDevice || error == cudaErrorNotSupported;
 }
 
-/* Finds a function of a library. to: the address of a function pointer. Returns 1 if it is there.
- */
+/* Finds a function. to: the address of a function pointer. Returns 1 if it is there. */
 static int symbol(void *library, const char *name, void *to)
 {
     void *const found = dlsym(library, name);
@@ -88,23 +91,21 @@ int rw_cu_fail(struct rw_ctx *ctx, cudaError_t error, const char *what)
     (void)cudaGetLastError(); /* clears the error */
     if (error == cudaErrorMemoryAllocation && cudaGetDevice(&number) == cudaSuccess)
         return fail_full(ctx, number, 1, 0, what);
-    const int status = error == cudaErrorMemoryAllocation ? RW_ERR_MEMORY
-                       : is_unsupported(error)            ? RW_ERR_UNSUPPORTED
-                                                          : RW_ERR_MACHINE;
-    return rw_fail(ctx, status, "CUDA: %s (%s)", cudaGetErrorString(error), what);
+    return rw_fail(ctx,
+                   error == cudaErrorMemoryAllocation ? RW_ERR_MEMORY
+                   : is_unsupported(error)            ? RW_ERR_UNSUPPORTED
+                                                      : RW_ERR_MACHINE,
+                   "CUDA: %s (%s)", cudaGetErrorString(error), what);
 }
 
-static struct rw_tuning_facts tuning_facts(const struct cudaDeviceProp *properties)
+static struct rw_tuning_facts facts_of(const struct cudaDeviceProp *p)
 {
-    return (struct rw_tuning_facts){.capability = 10 * properties->major + properties->minor,
-                                    .n_multiprocessors = properties->multiProcessorCount,
-                                    .n_threads = properties->maxThreadsPerMultiProcessor,
-                                    .shared_bytes = properties->sharedMemPerBlockOptin};
+    return (struct rw_tuning_facts){10 * p->major + p->minor, p->multiProcessorCount,
+                                    p->maxThreadsPerMultiProcessor, p->sharedMemPerBlockOptin};
 }
 
-/* If the build has no machine code for this GPU, prints a notice, once per process, that the driver
- * compiles the kernels at their first use. Also prints it if the driver's cache already has
- * them. */
+/* If the build has no machine code for this GPU, prints a notice, once per process, even if the
+ * driver's cache already has the kernels. */
 static void announce_compilation(struct rw_ctx *ctx, const struct cudaDeviceProp *properties)
 {
     static atomic_flag is_announced = ATOMIC_FLAG_INIT;
@@ -123,7 +124,7 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
     *out = NULL;
     RW_TRY(rw_device_check_cuda(ctx, number));
     RW_CU(ctx, cudaGetDeviceProperties(&properties, number));
-    struct rw_tuning_facts facts = tuning_facts(&properties);
+    struct rw_tuning_facts facts = facts_of(&properties);
     if (facts.capability < 10 * LEAST_MAJOR + LEAST_MINOR)
         return rw_fail(
             ctx, RW_ERR_UNSUPPORTED,
@@ -141,8 +142,7 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
     RW_TRY(RW_ARENA_NEW(ctx, &device->arena, device->counts, 1));
     device->ctx = ctx;
     device->number = number;
-    snprintf(device->name, sizeof(device->name), "%.*s", (int)sizeof(device->name) - 1,
-             properties.name);
+    copy_name(device->name, &properties);
     device->n_multiprocessors = facts.n_multiprocessors;
     device->n_threads = facts.n_threads;
     device->shared_bytes = facts.shared_bytes;
@@ -159,8 +159,7 @@ void rw_device_close(struct rw_device *device)
     rw_mem_free(device);
 }
 
-/* Returns 1 if a call that failed with this error may be repeated: it lacked memory, and unused
- * codes were evicted. */
+/* Returns 1 if a call lacked memory and may be repeated, since unused codes were evicted. */
 static int may_repeat(cudaError_t error)
 {
     int number = 0;
@@ -175,10 +174,9 @@ int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
 {
     cudaError_t error;
     int number = 0;
-    do {
-        *out = NULL;
+    do
         error = cudaMalloc(out, bytes ? bytes : 1);
-    } while (may_repeat(error));
+    while (may_repeat(error));
     if (error == cudaSuccess)
         return RW_OK;
     *out = NULL;
@@ -305,14 +303,10 @@ double rw_device_bandwidth(const struct rw_device *device)
     return bandwidth > 0.0 ? bandwidth : RW_TUNE_PLAN_BANDWIDTH;
 }
 
-/* Returns the oldest driver that runs all programs of a CUDA major version, by NVIDIA's "CUDA
- * Compatibility". Returns 0 if it is unknown. A newer driver is needed on a GPU for which the build
- * has no machine code: one as new as the build's CUDA, to compile the kernels. */
-static int oldest_driver(int runtime)
-{
-    const int major = runtime / 1000;
-    return major == 11 ? 450 : major == 12 ? 525 : major == 13 ? 580 : 0;
-}
+/* The oldest driver that runs all programs of a CUDA major version, by NVIDIA's "CUDA
+ * Compatibility". A GPU for which the build has no machine code needs one as new as the build's
+ * CUDA, to compile the kernels. */
+static const int oldest_driver[] = {[11] = 450, [12] = 525, [13] = 580, [99] = 0};
 
 int rw_cuda_runtime(void)
 {
@@ -321,23 +315,21 @@ int rw_cuda_runtime(void)
 
 void rw_cuda_find(struct rw_cuda_facts *out)
 {
-    *out = (struct rw_cuda_facts){.runtime = CUDART_VERSION};
+    *out = (struct rw_cuda_facts){.runtime = CUDART_VERSION,
+                                  .oldest_driver = oldest_driver[CUDART_VERSION / 1000]};
     if (cudaDriverGetVersion(&out->driver) != cudaSuccess)
         out->driver = 0;
-    out->oldest_driver = oldest_driver(out->runtime);
     const cudaError_t error = cudaGetDeviceCount(&out->n_devices);
     (void)cudaGetLastError();
     if (error != cudaSuccess)
         out->n_devices = 0;
     if (out->n_devices > 0)
         return;
-    if (out->driver == 0)
-        snprintf(out->why_not, sizeof(out->why_not), "there is no NVIDIA driver");
-    else if (out->driver / 1000 < out->runtime / 1000)
-        snprintf(out->why_not, sizeof(out->why_not), "the driver is too old for this program");
-    else
-        snprintf(out->why_not, sizeof(out->why_not), "%s",
-                 error != cudaSuccess ? cudaGetErrorString(error) : "the driver reports no GPU");
+    snprintf(out->why_not, sizeof(out->why_not), "%s",
+             out->driver == 0                           ? "there is no NVIDIA driver"
+             : out->driver / 1000 < out->runtime / 1000 ? "the driver is too old for this program"
+             : error != cudaSuccess                     ? cudaGetErrorString(error)
+                                                        : "the driver reports no GPU");
 }
 
 int rw_device_check_cuda(struct rw_ctx *ctx, int number)
@@ -367,13 +359,13 @@ int rw_device_find(int number, struct rw_device_facts *out)
         (void)cudaGetLastError();
         return 0;
     }
-    snprintf(out->name, sizeof(out->name), "%.*s", (int)sizeof(out->name) - 1, properties.name);
+    copy_name(out->name, &properties);
     out->major = properties.major;
     out->minor = properties.minor;
     out->memory_bytes = properties.totalGlobalMem;
     out->n_multiprocessors = properties.multiProcessorCount;
     out->shared_bytes = properties.sharedMemPerBlockOptin;
-    struct rw_tuning_facts facts = tuning_facts(&properties);
+    struct rw_tuning_facts facts = facts_of(&properties);
     const struct rw_tuning_row *row;
     if (rw_tuning_find(NULL, &facts, &row) >= 0) {
         out->tuning = row->name;
@@ -385,7 +377,7 @@ int rw_device_find(int number, struct rw_device_facts *out)
     return 1;
 }
 
-/* ---- measuring how fast the device reads host memory ---- */
+/* ---- how fast the device reads host memory ---- */
 enum { LINK_RUNS = 5, LINK_BYTES = 1 << 25 };
 
 struct link_run {
@@ -426,7 +418,7 @@ int rw_device_link(struct rw_ctx *ctx, int number, double *rate)
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct rw_device_cache *cached;
 
-/* Removes an entry from the list, if it is there, and frees it. The caller holds the mutex. */
+/* Frees an entry, and removes it from the list if it is there. The caller holds the mutex. */
 static void drop_entry(struct rw_device_cache *entry)
 {
     if (entry->owner) {
@@ -508,7 +500,7 @@ int rw_device_cache_drop_unused(int device)
 /* Bytes that one thread copies to a pinned buffer at a time. */
 enum { PIECE = 1 << 20 };
 
-/* Enqueues a copy and counts it. 0 bytes: does nothing. */
+/* Enqueues a copy, unless it has 0 bytes, and counts it. */
 static int enqueue(const struct rw_device *device, void *to, const void *from, size_t bytes,
                    enum cudaMemcpyKind kind, cudaStream_t stream)
 {
@@ -546,8 +538,7 @@ int rw_transfer_read(const struct rw_device *device, void *to, const void *d_fro
     return bytes ? rw_transfer_wait(device) : RW_OK;
 }
 
-/* The state of a wait that ends if rw_nccl_watch fails. begin_ms: the time of its first poll; 0:
- * not polled yet. */
+/* A wait that ends if rw_nccl_watch fails. begin_ms: of its first poll; 0: not polled yet. */
 struct watch {
     const struct rw_device *device;
     double begin_ms, polled_ms;
@@ -582,44 +573,32 @@ int rw_transfer_wait(const struct rw_device *device)
     return RW_OK;
 }
 
-/* Returns how many words have arrived before the first that has not. The words before `first` are
- * known to have arrived. */
-static size_t words_arrived(const struct rw_transfer_reply *reply, size_t first)
-{
-    for (; first < reply->n; first++) {
-        if (__atomic_load_n(&reply->word[first * reply->step], __ATOMIC_ACQUIRE) != reply->value)
-            break;
-    }
-    return first;
-}
-
-int rw_transfer_await(const struct rw_device *device, const struct rw_transfer_reply *reply)
+int rw_transfer_await(const struct rw_device *device, const uint32_t *word, size_t step, size_t n,
+                      uint32_t value)
 {
     enum { LOOKS = 1 << 16 }; /* polls between two queries of the driver */
+    const uint32_t *const end = word + n * step;
     struct watch watch = {.device = device};
-    size_t n_arrived = 0;
-    device->counts->bytes_to_host += reply->bytes;
+    cudaError_t error = cudaErrorNotReady;
     for (;;) {
         for (int look = 0; look < LOOKS; look++) {
-            n_arrived = words_arrived(reply, n_arrived);
-            if (n_arrived == reply->n)
+            while (word < end && __atomic_load_n(word, __ATOMIC_ACQUIRE) == value)
+                word += step;
+            if (word == end)
                 return RW_OK;
         }
-        const cudaError_t error = cudaStreamQuery(device->stream);
-        if (error == cudaErrorNotReady) {
-            RW_TRY(poll_watch(&watch));
-            continue;
-        }
-        RW_CU(device->ctx, error);
-        if (words_arrived(reply, n_arrived) < reply->n)
+        if (error == cudaSuccess) /* the work was complete before these looks */
             return rw_fail(device->ctx, RW_ERR_INTERNAL, "a kernel did not reply");
-        return RW_OK;
+        error = cudaStreamQuery(device->stream);
+        if (error == cudaErrorNotReady)
+            RW_TRY(poll_watch(&watch));
+        else
+            RW_CU(device->ctx, error);
     }
 }
 
 int rw_transfer_pinned_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
 {
-    *out = NULL;
     const cudaError_t error = cudaHostAlloc(out, bytes ? bytes : 1, cudaHostAllocDefault);
     if (error == cudaSuccess)
         return RW_OK;

@@ -26,31 +26,25 @@ struct rw_device {
     struct rw_arena arena; /* memory and streams that exist as long as the device */
     void *stream;          /* a cudaStream_t */
     struct rw_transfer_counts *counts;
-    /* The NCCL communicator of the workers, or NULL. Enqueued work may never complete if another
-     * worker has ended. So rw_transfer_wait and rw_transfer_await call rw_nccl_watch from time to
-     * time, and fail if it fails. Borrowed. */
-    struct rw_comm *comm;
+    struct rw_comm *comm; /* the NCCL communicator of the workers, or NULL; borrowed */
 };
 
 /* Opens a device and makes it the thread's current one. Fails with RW_ERR_UNSUPPORTED if there is
- * no such device or it is too old for the kernels, and as rw_tuning_find and rw_cu_fail
- * (cu_check.h). rw_device_close ignores NULL. */
+ * no such device or it is too old, and as rw_tuning_find and rw_cu_fail. */
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out);
 void rw_device_close(struct rw_device *device);
 
 /* Allocates memory on the thread's current device. If there is too little, frees the unused entries
- * of the device-memory cache on this device and tries again. rw_device_free ignores NULL. */
+ * of the device-memory cache there and tries again. In this header, `close` and `free` ignore
+ * NULL. */
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_device_free(void *p);
-/* Make a stream or an event on the thread's current device. The arena frees it. urgent: the stream
- * has priority over others. timed: the event records the time. */
+/* Allocate memory, or make a stream or an event, on the thread's current device. The arena frees
+ * it. urgent: the stream has priority over others. timed: the event records the time. */
+int rw_device_alloc_in(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t bytes);
 int rw_device_stream(struct rw_ctx *ctx, struct rw_arena *arena, int urgent, void **out);
 int rw_device_event(struct rw_ctx *ctx, struct rw_arena *arena, int timed, void **out);
-/* Like rw_device_alloc, but the memory is freed with the arena. */
-int rw_device_alloc_in(struct rw_ctx *ctx, struct rw_arena *arena, void **out, size_t bytes);
-/* Returns the bytes of free memory of a device. 0: unknown, or this program was built without
- * CUDA. */
-uint64_t rw_device_free_bytes(int number);
+uint64_t rw_device_free_bytes(int number); /* 0: unknown */
 /* Measures the bytes per second of a copy from page-locked memory to the device. rw_device_link
  * opens the device for it. */
 int rw_device_link_rate(const struct rw_device *device, double *rate);
@@ -58,27 +52,23 @@ int rw_device_link(struct rw_ctx *ctx, int number, double *rate);
 /* Returns the bytes per second of the device's memory, from its clock and bus width. Returns
  * RW_TUNE_PLAN_BANDWIDTH if the device does not report them. */
 double rw_device_bandwidth(const struct rw_device *device);
-/* Measures the milliseconds that `run` takes on the stream, by events: the median, the shortest and
- * the longest of n_runs runs (1 to 1000) after one warm-up. */
+/* Measure the milliseconds that `run` takes on the stream: the median, the shortest and the longest
+ * of n_runs runs (1 to 1000) after one warm-up; or those of one run, without a warm-up. */
 int rw_device_time(const struct rw_device *device, int n_runs, int (*run)(void *user), void *user,
                    double *median_ms, double *least_ms, double *most_ms);
-/* Measures the milliseconds of one run, without a warm-up. */
 int rw_device_time_once(const struct rw_device *device, int (*run)(void *user), void *user,
                         double *ms);
 
 /* Facts about CUDA and its driver, for people to read. No device is opened. */
 struct rw_cuda_facts {
-    /* CUDA runtime that the program was built with, 13000 for 13.0; 0: built without CUDA. */
-    int runtime;
-    /* The oldest driver that supports that runtime, 580 for 580.x; 0: unknown. */
-    int oldest_driver;
-    int driver; /* newest runtime that the driver supports; 0: no driver */
+    int runtime;       /* that the program was built with, 13000 for 13.0; 0: built without CUDA */
+    int oldest_driver; /* that supports that runtime, 580 for 580.x; 0: unknown */
+    int driver;        /* newest runtime that the driver supports; 0: no driver */
     int n_devices;
     char why_not[256]; /* why no GPU can be used; "" if one can */
 };
 void rw_cuda_find(struct rw_cuda_facts *out);
-/* Checks that CUDA can be used and that there is a GPU of this number. Fails with
- * RW_ERR_UNSUPPORTED and a message that states the reason. */
+/* Fails with RW_ERR_UNSUPPORTED if CUDA cannot be used or there is no GPU of this number. */
 int rw_device_check_cuda(struct rw_ctx *ctx, int number);
 int rw_cuda_runtime(void); /* facts.runtime, without calling the driver */
 
@@ -88,11 +78,9 @@ struct rw_device_facts {
     int major, minor; /* compute capability */
     uint64_t memory_bytes;
     int n_multiprocessors;
-    uint64_t shared_bytes; /* largest shared memory of a block */
-    /* The name of its row in device_tuning.c; NULL: RANKWOOD_TUNING is set to a name that no row
-     * has. */
-    const char *tuning;
-    int is_tuning_measured;          /* 1: the row was measured */
+    uint64_t shared_bytes;  /* largest shared memory of a block */
+    const char *tuning;     /* its row in device_tuning.c; NULL: RANKWOOD_TUNING names no row */
+    int is_tuning_measured; /* 1: the row was measured */
     int clock_mhz, memory_clock_mhz; /* highest clocks; 0: unknown */
     int is_mig;                      /* 1: a MIG instance: a part of a GPU that is a device */
 };
@@ -101,13 +89,11 @@ int rw_device_find(int number, struct rw_device_facts *out);
 
 /* ---- tuning constants ----
  *
- * Launch constants that depend on the GPU, in a table, device_tuning.c; tuning.h has the others.
- * Each row serves the compute capabilities from its own up to, but without, that of the next row;
- * the last row serves all newer GPUs. No row changes a result.
- *
- * After measuring on a GPU, change its row in device_tuning.c, or add one, with is_measured 1. Put
- * the measurements in the comment there. docs/reference/devices.md lists the rows, and
- * tests/same_bytes_cuda.sh forces each of them. */
+ * The table in device_tuning.c has the launch constants that depend on the GPU; tuning.h has the
+ * others. Each row serves the compute capabilities from its own up to, but without, that of the
+ * next row. No row changes a result. After measuring on a GPU, change its row or add one, with
+ * is_measured 1 and the measurements in the comment there. docs/reference/devices.md lists the
+ * rows, and tests/same_bytes_cuda.sh forces each of them. */
 /* The environment variable that forces a row: the row that it names is used on any GPU. */
 #define RW_TUNING_VARIABLE "RANKWOOD_TUNING"
 
@@ -121,23 +107,21 @@ struct rw_tuning_row {
     int n_threads;       /* threads that a multiprocessor holds at once */
     size_t shared_bytes; /* largest shared memory of a block */
     int growth_batch;    /* largest number of nodes that the grower requests at once */
-    /* Blocks per multiprocessor. quantise_blocks: blocks of 256 threads that quantise.
-     * split_blocks: most blocks of a search. If it would need more, its features share fewer
-     * warps. */
+    /* Blocks per multiprocessor: of 256 threads that quantise, and, at most, of a search. */
     int quantise_blocks, split_blocks;
 };
 
 /* Returns a row by index; NULL after the last. */
 const struct rw_tuning_row *rw_tuning_row_at(int i);
 
-/* Properties of a GPU. If a row is forced, rw_tuning_find reduces them to those of the row. */
+/* Properties of a GPU. */
 struct rw_tuning_facts {
     int capability; /* 10 * major + minor */
     int n_multiprocessors, n_threads;
     size_t shared_bytes;
 };
 /* Finds the row of facts->capability. If RANKWOOD_TUNING is set and not empty, finds the row that
- * it names and reduces *facts. *row is a constant. Fails with RW_ERR_ARGUMENT if no row has that
+ * it names and reduces *facts to those of the row. Fails with RW_ERR_ARGUMENT if no row has that
  * name. */
 int rw_tuning_find(struct rw_ctx *ctx, struct rw_tuning_facts *facts,
                    const struct rw_tuning_row **row);
@@ -148,14 +132,13 @@ int rw_has_gpu_code(const char *archs, int major, int minor);
 
 /* ---- the device-memory cache ----
  *
- * Caches device memory for later use. An entry belongs to one pointer elsewhere, its owner, which
- * has its address. Unused entries are freed as soon as an allocation finds too little memory
- * (rw_device_alloc). Any thread may call these functions. */
+ * Caches device memory for later use. Unused entries are freed as soon as an allocation finds too
+ * little memory (rw_device_alloc). Any thread may call these functions. */
 /* The first member of entries, which are structs with such memory. */
 struct rw_device_cache {
     struct rw_device_cache *next;
-    /* The address of the owner's pointer to the entry, which is set to NULL when the entry is
-     * freed. NULL: the entry is not in the cache. */
+    /* The address of the only pointer to the entry, which is set to NULL when the entry is freed.
+     * NULL: the entry is not in the cache. */
     void **owner;
     int device, n_users; /* the device's number; trainings that use the entry now */
     int is_brief;        /* 1: the last user frees the entry */
@@ -166,10 +149,9 @@ struct rw_engine_cache;
 /* Gives a new entry with one user to `owner`, which must exist longer than the entry. If the owner
  * is NULL or has an entry already, the new one is not in the cache, and its last user frees it. */
 void rw_device_cache_add(struct rw_device_cache *entry, struct rw_engine_cache *owner);
-/* Ends the use of an entry that was added or taken. */
-void rw_device_cache_leave(struct rw_device_cache *entry);
-/* Takes the owner's entry if `serves` accepts it; the entry is then not freed until it is put back.
- * Otherwise returns NULL, and frees the owner's entry, if there is one and it is unused. */
+void rw_device_cache_leave(struct rw_device_cache *entry); /* ends the use of an entry */
+/* Takes the owner's entry if `serves` accepts it. Otherwise returns NULL, and frees the owner's
+ * entry, if there is one and it is unused. */
 struct rw_device_cache *rw_device_cache_take(void **owner,
                                              int (*serves)(const struct rw_device_cache *entry,
                                                            const void *user),
@@ -180,9 +162,8 @@ int rw_device_cache_drop_unused(int device);
 /* ---- transfers ----
  *
  * Functions that copy between host and device, count the copies, and wait for the device. All
- * copies use them, except small tables of gpu/hist, which are not counted. */
-/* Bytes of copies, and of replies (rw_transfer_await), since the device was opened. One thread at a
- * time may use a device. */
+ * copies use them, except small tables of gpu/hist. */
+/* Bytes of copies since the device was opened. */
 struct rw_transfer_counts {
     uint64_t bytes_to_device, bytes_to_host;
 };
@@ -196,27 +177,20 @@ int rw_transfer_write_pinned(const struct rw_device *device, void *d_to, const v
                              size_t bytes);
 int rw_transfer_read_pinned(const struct rw_device *device, void *to, const void *d_from,
                             size_t bytes);
-/* Waits until all work on the device's stream is complete. Fails if a kernel failed, or if
- * rw_nccl_watch fails. */
+/* Waits until all work on the device's stream is complete. Fails if a kernel or rw_nccl_watch
+ * failed. */
 int rw_transfer_wait(const struct rw_device *device);
 
-/* A reply: kernels write `value` to each of n words of page-locked memory, at a distance of `step`
- * words. `bytes` is the size of the reply with all other data, for the counts. Waiting for the
- * words takes less time than a copy and a wait for the stream. When rw_transfer_await returns, the
- * work that was enqueued on the device's stream before those kernels is complete, too. */
-struct rw_transfer_reply {
-    const uint32_t *word; /* [n * step] */
-    size_t step, n, bytes;
-    uint32_t value;
-};
-int rw_transfer_await(const struct rw_device *device, const struct rw_transfer_reply *reply);
+/* Waits until kernels have written `value` to each of n words of page-locked memory, at a distance
+ * of `step` words. That takes less time than a copy and a wait for the stream. The work that was
+ * enqueued on the device's stream before those kernels is then complete, too. */
+int rw_transfer_await(const struct rw_device *device, const uint32_t *word, size_t step, size_t n,
+                      uint32_t value);
 
-/* Allocates page-locked host memory, not zeroed. Free it with rw_transfer_pinned_free, which
- * ignores NULL. */
+/* Allocate page-locked host memory, not zeroed. _in: the arena frees it. out: the address of a
+ * pointer. */
 int rw_transfer_pinned_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_transfer_pinned_free(void *p);
-/* Like rw_transfer_pinned_alloc, but the memory is freed with the arena. out: the address of a
- * pointer. */
 int rw_transfer_pinned_in(struct rw_ctx *ctx, struct rw_arena *arena, void *out, size_t bytes);
 
 /* Copies from host memory to host memory with the context's threads. Used to fill pinned
@@ -226,7 +200,7 @@ void rw_transfer_copy_host(struct rw_ctx *ctx, void *to, const void *from, size_
 /* ---- Tables ---- */
 
 /* The tables of one object: arrays in device memory, freed with the arena. Without a device, their
- * bytes are counted, but nothing is allocated. So the same code computes the memory in advance. */
+ * bytes are counted, but nothing is allocated: a plan. */
 struct rw_device_tables {
     struct rw_ctx *ctx;             /* borrowed */
     const struct rw_device *device; /* borrowed, or NULL */
@@ -234,17 +208,16 @@ struct rw_device_tables {
     uint64_t bytes; /* of all tables so far */
 };
 
-/* Allocates a table of `bytes` bytes. d: the address of a pointer, which is set to it. from: its
- * contents on the host; NULL: not filled. Without a device the pointer is not NULL and must not be
- * followed. */
+/* Allocates a table. d: the address of a pointer, which is set to it. from: its contents on the
+ * host; NULL: not filled. Without a device the pointer is not NULL and must not be followed. */
 int rw_device_table(struct rw_device_tables *tables, void *d, const void *from, size_t bytes);
 #define RW_DEVICE_TABLE(tables, d, from, n) \
     rw_device_table((tables), &(d), (from), (n) * sizeof(*(d)))
 
 /* ---- Pipes ----
  *
- * A pipe sends data in chunks over several streams. Each stream has a pinned buffer on the host and
- * a buffer on the device. So one chunk is copied while kernels process another (Milic et al.,
+ * A pipe sends data in chunks over several streams, each with a pinned buffer on the host and a
+ * buffer on the device. So one chunk is copied while kernels process another (Milic et al.,
  * "Parallelizing general histogram application for CUDA architectures", section IV-G). */
 
 enum { RW_TRANSFER_MOST_STREAMS = 8 };
@@ -257,8 +230,7 @@ struct rw_transfer_chunk {
     void *stream;     /* a cudaStream_t */
     const void *note; /* argument of rw_transfer_pipe_send */
 };
-/* Enqueues the work on a chunk, on the chunk's stream. Chunks on other streams are processed at the
- * same time. */
+/* Enqueues the work on a chunk, on the chunk's stream. */
 typedef int (*rw_transfer_use_fn)(void *user, const struct rw_transfer_chunk *chunk);
 
 struct rw_transfer_pipe;
@@ -267,29 +239,25 @@ struct rw_transfer_pipe;
  * RW_TRANSFER_MOST_STREAMS. The device is borrowed while the pipe exists. */
 int rw_transfer_pipe_new(const struct rw_device *device, size_t chunk_bytes, uint32_t n_streams,
                          struct rw_transfer_pipe **out);
-/* Waits for all chunks, and frees the pipe. Ignores NULL. */
-void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe);
+void rw_transfer_pipe_free(struct rw_transfer_pipe *pipe); /* waits for all chunks */
 
-/* Begins a transfer: later chunks follow all work on the device's stream so far. */
+/* Begin and end a transfer, without waiting: its chunks follow the work on the device's stream so
+ * far, and later work there follows all chunks. */
 int rw_transfer_pipe_begin(struct rw_transfer_pipe *pipe);
-/* Returns a pinned buffer of chunk_bytes for the caller to fill with the next chunk. Waits until
- * the buffer's last copy is complete. */
+int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe);
+/* Returns a pinned buffer of chunk_bytes for the next chunk, after its last copy is complete. */
 int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk);
-/* Sends a chunk of at most chunk_bytes, and calls `use` to enqueue the work on it. from:
- * page-locked memory. It is the buffer of rw_transfer_pipe_room, or memory that does not change
- * until the pipe's work is complete. */
+/* Sends a chunk of at most chunk_bytes, and calls `use` to enqueue the work on it. from: the buffer
+ * of rw_transfer_pipe_room, or page-locked memory that does not change until the pipe's work is
+ * complete. */
 int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_t bytes,
                           rw_transfer_use_fn use, void *user, const void *note);
-/* Ends a transfer: later work on the device's stream follows all chunks. It does not wait;
- * rw_transfer_wait does. */
-int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe);
 
 /* ---- workers through NCCL ----
  *
- * A communicator of the device for workers that each have their own GPU. NVIDIA's documentation
- * (docs.nvidia.com/deeplearning/nccl) describes NCCL's functions under "API" and "types". NCCL
- * would wait for ever for a worker that has ended. So the start has a time limit, and each wait for
- * the device calls rw_nccl_watch from time to time. */
+ * A communicator of the device for workers that each have their own GPU. NCCL
+ * (docs.nvidia.com/deeplearning/nccl) would wait for ever for a worker that has ended. So the start
+ * has a time limit, and each wait for the device calls rw_nccl_watch from time to time. */
 /* Connects the GPUs. All workers of the context's communicator call it, each with its device, on
  * the thread that uses the device. Fails with RW_ERR_UNSUPPORTED on all of them if a worker has no
  * NCCL or two share a GPU, and with RW_ERR_MACHINE if NCCL fails or does not start in time. NVLink

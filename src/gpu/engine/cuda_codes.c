@@ -1,7 +1,7 @@
 /* Implements cuda_codes.h, except cuda_far.c and cuda_columns.c. Codes that engines share never
- * change. Only the columns that no engine reads any more are freed, so engines copy the records of
- * matrices under a lock. Codes that no later training can use are freed with their last engine, and
- * so are those that are not in the cache. */
+ * change, except that columns are freed when no engine reads them any more. So engines copy the
+ * records of matrices under a lock. Codes that no later training can use are freed with their last
+ * engine, and so are those that are not in the cache. */
 #include <pthread.h>
 
 #include "gpu/binning/device_cuts.h"
@@ -12,8 +12,8 @@
 /* Guards d_column and n_readers of all codes. */
 static pthread_mutex_t columns = PTHREAD_MUTEX_INITIALIZER;
 
-/* Returns 1 if a training with this min_docs leaves out the same features as the training that made
- * the codes. A higher min_docs leaves out more of them. */
+/* Returns 1 if min_docs leaves out the same features as that of the training that made the codes. A
+ * higher min_docs leaves out more of them. */
 static int splits_the_same(const struct rw_cuda_shared *shared, uint32_t min_docs)
 {
     const struct rw_cuts *cuts = shared->cuts;
@@ -102,17 +102,6 @@ static int new_shared(struct rw_cuda_codes *codes)
     return RW_OK;
 }
 
-/* Copies the record of a group's matrix. Unless in a dry run, the engine then is a reader of its
- * columns, if there are any. */
-static void read_shared(struct rw_cuda_shared *shared, int g, int is_dry,
-                        struct rw_hist_matrix *out)
-{
-    pthread_mutex_lock(&columns);
-    *out = *shared->matrix[g];
-    shared->n_readers[g] += !is_dry && out->d_column;
-    pthread_mutex_unlock(&columns);
-}
-
 void rw_cuda_codes_drop_columns(struct rw_cuda_shared *shared, int g)
 {
     pthread_mutex_lock(&columns);
@@ -195,9 +184,8 @@ struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda_codes *codes
                                         .layouts = layouts};
 }
 
-/* Returns the layouts of a group's matrix of the training set. Columns are for partitions, and for
- * methods that read them. They are made if they fit a quarter of the memory that is left, or if a
- * forced method needs them. */
+/* Returns the layouts of a group's matrix of the training set. Columns are made if they fit a
+ * quarter of the memory that is left, or if a forced method needs them. */
 static int layouts_of(const struct rw_cuda_codes *codes, int g)
 {
     const struct rw_cuda_group *group = &codes->shared->group[g];
@@ -275,13 +263,17 @@ static int send_frequent(struct rw_cuda_codes *codes, int g)
     return RW_CUDA_TABLE(codes->memory, codes->d_frequent[g], frequent, group->n_features);
 }
 
-/* Copies the record of a group's matrix of the training set, so that this engine can change it. */
+/* Copies the record of a group's matrix of the training set, so that this engine can change it.
+ * Unless in a dry run, the engine then is a reader of its columns, if there are any. */
 static int read_matrix(struct rw_cuda_codes *codes, int g)
 {
     const int is_dry = rw_cuda_is_dry(codes->memory);
     struct rw_hist_matrix **matrix = &codes->set[0].matrix[g];
     RW_TRY(RW_ARENA_NEW(codes->host->base.ctx, &codes->memory->arena, *matrix, 1));
-    read_shared(codes->shared, g, is_dry, *matrix);
+    pthread_mutex_lock(&columns);
+    **matrix = *codes->shared->matrix[g];
+    codes->shared->n_readers[g] += !is_dry && (*matrix)->d_column;
+    pthread_mutex_unlock(&columns);
     if (is_dry && codes->has_made)
         mark_dry(codes, *matrix);
     if (codes->place.is_far)
@@ -311,8 +303,7 @@ static struct rw_cuda_column column_of_matrix(const struct rw_hist_matrix *matri
 }
 
 /* Sends where each feature's codes are: in a set's tiles or, if they are host-resident, in the
- * columns there. For the training set, also sets where partitions read them: in columns on the
- * device, if there are any. */
+ * columns there. For the training set, also sets where partitions read them. */
 static int send_columns(struct rw_cuda_codes *codes, int set)
 {
     struct rw_ctx *ctx = codes->host->base.ctx;
@@ -351,7 +342,6 @@ static int send_columns(struct rw_cuda_codes *codes, int set)
 int rw_cuda_codes_load(struct rw_cuda_codes *codes, int set, const struct rw_cuda_source *source)
 {
     struct rw_cuda_shared *shared = codes->shared;
-    const int is_dry = rw_cuda_is_dry(codes->memory);
     const int is_far =
         set == 0 ? codes->place.is_far : rw_cuda_is_set_far(codes, source->dataset->n_docs);
     codes->set[set].is_far = is_far;
@@ -362,7 +352,7 @@ int rw_cuda_codes_load(struct rw_cuda_codes *codes, int set, const struct rw_cud
     for (int g = 0; g < shared->n_groups && set == 0; g++)
         RW_TRY(read_matrix(codes, g));
     RW_TRY(send_columns(codes, set));
-    if (is_dry)
+    if (rw_cuda_is_dry(codes->memory))
         return RW_OK;
     if (set == 0 && codes->has_made && !is_far) {
         for (int g = 0; g < shared->n_groups; g++) {
@@ -376,14 +366,14 @@ int rw_cuda_codes_load(struct rw_cuda_codes *codes, int set, const struct rw_cud
 
 void rw_cuda_codes_release(struct rw_cuda_codes *codes)
 {
-    const int is_dry = rw_cuda_is_dry(codes->memory);
+    const int reads = !rw_cuda_is_dry(codes->memory) && !codes->is_settled;
     for (int set = 0; set < RW_MAX_SETS; set++) {
         struct rw_cuda_set *of = &codes->set[set];
         rw_transfer_pinned_free(of->far_column);
         for (int g = 0; g < RW_CUDA_GROUPS; g++) {
             if (set > 0)
                 rw_hist_matrix_free(of->matrix[g]);
-            else if (!is_dry && !codes->is_settled && of->matrix[g] && of->matrix[g]->d_column)
+            else if (reads && of->matrix[g] && of->matrix[g]->d_column)
                 rw_cuda_codes_drop_columns(codes->shared, g);
         }
     }

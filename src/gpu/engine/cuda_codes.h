@@ -1,7 +1,7 @@
-/* The codes of the data sets on a GPU. Set 0 is the training set. Its codes are an object of their
- * own, which engines share through the training set's cache. Codes that do not fit
- * the device are host-resident (cuda_far.c). Partitions read columns of codes where there are any,
- * and the columns of the features that split most often are cached (cuda_columns.c). */
+/* The codes of the data sets on a GPU. Those of the training set, set 0, are an object of their
+ * own, which engines share through the set's cache. Codes that do not fit the device are
+ * host-resident (cuda_far.c). Partitions read columns of codes where there are any, and the columns
+ * of the features that split most often are cached (cuda_columns.c). */
 #pragma once
 
 #include "gpu/engine/cuda_memory.h"
@@ -17,7 +17,7 @@ struct rw_cuda_group {
     uint64_t *counts;            /* [n_features][n_bins] documents with each code; NULL: unknown */
 };
 
-/* The codes of a training set. Only host-resident codes and those of a dry run are not shared. */
+/* The codes of a training set. Host-resident codes and those of a dry run are not shared. */
 struct rw_cuda_shared {
     struct rw_device_cache entry;
     struct rw_cut_rule rule;           /* `ignore` is a copy; `categories` is only compared */
@@ -26,12 +26,12 @@ struct rw_cuda_shared {
     struct rw_arena arena;             /* memory of `ignore` and of the groups */
     uint64_t bytes;                    /* device memory, without columns */
     int n_groups;
-    struct rw_cuda_group group[RW_CUDA_GROUPS];    /* [n_groups] */
-    struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* [n_groups] owned */
+    struct rw_cuda_group group[RW_CUDA_GROUPS];
+    struct rw_hist_matrix *matrix[RW_CUDA_GROUPS]; /* owned */
     uint32_t n_readers[RW_CUDA_GROUPS];            /* engines that may read the group's columns */
 };
 
-/* The location of the training set's codes. It is decided before they are loaded. */
+/* The location of the training set's codes, decided before they are loaded. */
 struct rw_cuda_place {
     int is_far;           /* 1: some codes are in host memory */
     uint64_t row_bytes;   /* of tiles on the device */
@@ -88,9 +88,9 @@ struct rw_cuda_codes {
     struct rw_cuda_column *walk_column; /* [n_features] scratch */
 };
 
-/* The data from which a set is loaded. gains: those of the labels, for the objective. codes: ready
- * codes, or NULL. code_of: [n_features] the index in `codes` of each of the engine's features;
- * NULL: the same index. */
+/* The data from which a set is loaded. gains: of the labels, for the objective. codes: ready codes,
+ * or NULL. code_of: [n_features] the index in `codes` of each of the engine's features; NULL: the
+ * same index. */
 struct rw_cuda_source {
     const struct rw_dataset *dataset;
     const double *gains;
@@ -98,10 +98,9 @@ struct rw_cuda_source {
     const uint32_t *code_of;
 };
 
-/* Takes the training set's codes from the cache, if it has codes that this training would make. */
+/* Takes the training set's codes from the cache, if it has those that this training would make. */
 void rw_cuda_codes_take(struct rw_cuda_codes *codes);
-/* Groups the features of the training set, whose cuts exist already, unless the codes were taken
- * from the cache. */
+/* Groups the features of the training set, whose cuts exist, unless its codes were cached. */
 int rw_cuda_codes_begin(struct rw_cuda_codes *codes, uint32_t n_docs);
 int rw_cuda_codes_load(struct rw_cuda_codes *codes, int set, const struct rw_cuda_source *source);
 /* Frees everything except `shared`, which rw_cuda_codes_leave leaves or frees. */
@@ -112,15 +111,15 @@ struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda_codes *codes
 /* Returns the bytes of a tile's codes on the device. */
 uint64_t rw_cuda_tile_bytes(const struct rw_hist_matrix *matrix, uint32_t tile);
 
-/* Tells that an engine no longer reads a group's columns, which their last reader frees. */
+/* Ends the use of a group's columns, which their last reader frees. */
 void rw_cuda_codes_drop_columns(struct rw_cuda_shared *shared, int g);
 
 /* ---- host-resident codes: cuda_far.c ---- */
 
 /* Returns 1 if the codes of a validation set do not fit the device. */
 int rw_cuda_is_set_far(const struct rw_cuda_codes *codes, uint32_t n_docs);
-/* Makes a set's columns in host memory, and the memory for walks. For the training set, also makes
- * the tiles, and the memory with which histograms read those in host memory. */
+/* Makes a set's columns in host memory, and the memory for walks; for the training set, also the
+ * tiles, and the memory with which histograms read those in host memory. */
 int rw_cuda_far_load(struct rw_cuda_codes *codes, int set, const struct rw_cuda_source *source);
 /* Returns the bytes reserved for scores, metrics, tables and walks of the other sets. n_docs: of
  * the training set. */
@@ -140,8 +139,8 @@ int rw_cuda_far_add_time(struct rw_cuda_codes *codes);
 
 /* Returns the bytes of a column of one feature for partitions, with the widest codes. */
 uint64_t rw_cuda_column_bytes(const struct rw_cuts *cuts, uint32_t n_docs);
-/* Frees columns that are not read, and allocates the cached ones. Call it once methods are chosen.
- * is_read: [n_groups] 1: the group's method reads columns. */
+/* Frees columns that are not read, and allocates the cached ones, once methods are chosen. is_read:
+ * [n_groups] 1: the group's method reads columns. */
 int rw_cuda_columns_settle(struct rw_cuda_codes *codes, const int *is_read);
 /* Prepares the codes that a partition reads, and may cache a column. Call it before a feature
  * splits a node of n documents. */

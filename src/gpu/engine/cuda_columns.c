@@ -1,8 +1,8 @@
 /* Columns of codes on the device, for partitions and for methods that read them. Partitions of many
  * documents are faster with columns, but all columns are as large as the codes. If memory is not
  * ample, and a group's chosen method does not read them, they are freed after the choice. Then a
- * few columns are cached for the features that split large nodes most often. They are made from the
- * tiles or, with codes in host memory, from the columns there. The cache changes no result. */
+ * few columns are cached for the features that split large nodes most often, without a change of
+ * results. They are made from the tiles or, with codes in host memory, from the columns there. */
 #include "gpu/engine/cuda_codes.h"
 #include "gpu/engine/cuda_nodes.h"
 
@@ -20,8 +20,8 @@ uint64_t rw_cuda_column_bytes(const struct rw_cuts *cuts, uint32_t n_docs)
     return rw_hist_round_up(n_docs * bytes);
 }
 
-/* Stops reading the columns of a group, which partitions then read from tiles. Returns the bytes
- * that the caller must no longer count. */
+/* Stops reading the columns of a group; partitions then read tiles. Returns the bytes that the
+ * caller must no longer count. */
 static uint64_t return_columns(struct rw_cuda_codes *codes, int g)
 {
     struct rw_hist_matrix *matrix = codes->set[0].matrix[g];
@@ -38,16 +38,16 @@ static uint64_t return_columns(struct rw_cuda_codes *codes, int g)
                            : 0;
 }
 
-/* Allocates the cached columns: as many as the share RW_TUNE_COLUMNS_SHARE of `bytes`, those of the
- * codes, holds. With codes in host memory, place.n_columns of them. */
+/* Allocates the cached columns: place.n_columns with codes in host memory, else as many as
+ * RW_TUNE_COLUMNS_SHARE of `bytes`, those of the codes, holds. */
 static int make_kept(struct rw_cuda_codes *codes, uint64_t bytes)
 {
     struct rw_ctx *ctx = codes->host->base.ctx;
     struct rw_arena *arena = &codes->memory->arena;
     struct rw_cuda_kept *kept = &codes->kept;
-    kept->column_bytes = rw_cuda_column_bytes(codes->host->set[0].bins->cuts, codes->n_docs);
     if (codes->n_docs == 0) /* of a worker without documents */
         return RW_OK;
+    kept->column_bytes = rw_cuda_column_bytes(codes->host->set[0].bins->cuts, codes->n_docs);
     uint64_t n = (uint64_t)((double)bytes * RW_TUNE_COLUMNS_SHARE) / kept->column_bytes;
     n = n < RW_TUNE_COLUMNS_MOST ? n : RW_TUNE_COLUMNS_MOST;
     n = codes->place.is_far ? codes->place.n_columns : n;
@@ -86,12 +86,6 @@ int rw_cuda_columns_settle(struct rw_cuda_codes *codes, const int *is_read)
 }
 
 /* ---- the cache ---- */
-
-/* Returns 1 if partitions read the feature's codes from a column on the device. */
-static int has_column(const struct rw_cuda_codes *codes, uint32_t feature)
-{
-    return codes->split_column[feature].d_word != codes->tile_column[feature].d_word;
-}
 
 static void *column_at(const struct rw_cuda_kept *kept, uint32_t at)
 {
@@ -135,9 +129,9 @@ static int keep_at(struct rw_cuda_codes *codes, uint32_t at, uint32_t feature)
 
 /* Returns 1 if a copy of the wanted feature's column, at index `at`, saves more time than it costs.
  * A copy costs about as much as a partition of all documents. It saves RW_TUNE_COLUMNS_SAVED of a
- * partition of `now` documents, which follows at once. The rest of the cost must be paid by use:
- * RW_TUNE_COLUMNS_WORTH of it is enough. With codes in host memory, a copy costs as much as reading
- * the codes of one in RW_TUNE_FAR_SECTOR_DOCS documents there. */
+ * partition of `now` documents, which follows at once. Use must pay RW_TUNE_COLUMNS_WORTH of the
+ * rest. With codes in host memory, a copy costs as much as reading the codes of one in
+ * RW_TUNE_FAR_SECTOR_DOCS documents there. */
 static int is_worth_it(const struct rw_cuda_codes *codes, uint32_t wanted, uint32_t at,
                        uint32_t now)
 {
@@ -161,12 +155,10 @@ static int is_awaited(const struct rw_cuda_kept *kept, const struct rw_cuda_part
     return 0;
 }
 
-/* With codes in host memory a partition does not read rows, where each code takes 32 bytes of the
- * link. It reads a column on the device if there is one. For a large node a column is copied to the
- * device, where later nodes of the tree can use it too. For a small node the partition reads its
- * documents' codes from the column in host memory, unless a copy is worth its cost. With codes on
- * the device, a column is made here only for a large node, and if it is worth its cost; otherwise
- * the partition reads tiles. */
+/* Makes a column for a large node if it is worth its cost; otherwise the partition reads tiles.
+ * With codes in host memory the partition does not read rows, where each code takes 32 bytes of the
+ * link. Then a column is made for any large node, and for a small one if it is worth its cost;
+ * otherwise the partition reads the column in host memory. */
 int rw_cuda_columns_use(struct rw_cuda_codes *codes, struct rw_cuda_nodes *nodes, uint32_t feature,
                         uint32_t n)
 {
@@ -176,8 +168,8 @@ int rw_cuda_columns_use(struct rw_cuda_codes *codes, struct rw_cuda_nodes *nodes
     if (!kept->use || (!is_far && n < codes->n_docs / RW_TUNE_COLUMNS_LARGE))
         return RW_OK;
     kept->use[feature] += n;
-    if (has_column(codes, feature))
-        return RW_OK;
+    if (codes->split_column[feature].d_word != codes->tile_column[feature].d_word)
+        return RW_OK; /* there is a column on the device */
     const uint32_t at = least_useful(kept);
     const int is_worth = is_worth_it(codes, feature, at, n);
     if (is_far && n < codes->n_docs / RW_TUNE_FAR_SECTOR_DOCS && !is_worth) {

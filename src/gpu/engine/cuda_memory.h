@@ -1,6 +1,6 @@
-/* The memory of the engine for GPUs. Loading and the plan are the same code: in a dry run, which
- * makes a plan, these functions count the bytes that they would allocate, and allocate and send
- * nothing. Pointers from them must then not be followed. */
+/* The memory of the engine for GPUs. In a dry run of loading, which makes a plan, these functions
+ * count the bytes that they would allocate, and allocate and send nothing. Pointers from them must
+ * then not be followed. */
 #pragma once
 
 #include "gpu/device/cu_check.h"
@@ -44,14 +44,12 @@ static inline void rw_cuda_count_most(struct rw_cuda_memory *memory, uint64_t by
     memory->most_bytes = most > memory->most_bytes ? most : memory->most_bytes;
 }
 
-/* Calls a launcher, whose last argument is the stream, in a function that returns a status. of: has
- * a `device`. */
+/* Calls a launcher in a function that returns a status. of: has a `device`. */
 #define RW_CUDA_LAUNCH(of, launcher, ...) \
     RW_CU((of)->device->ctx, launcher(__VA_ARGS__, (of)->device->stream))
 
-/* Allocates device memory, and fills it with `from`; NULL: with 0. out: the address of a pointer.
- * Filled tables are counted in the plan's part of that name. RW_HOST_NEW_RAW allocates device
- * memory that is not filled. */
+/* Allocates device memory, and fills it with `from`, which counts as part "tables" of the plan, or
+ * if that is NULL with 0. out: the address of a pointer. RW_HOST_NEW_RAW does not fill it. */
 int rw_cuda_table(struct rw_cuda_memory *memory, void *out, const void *from, size_t bytes);
 #define RW_CUDA_ZEROS(memory, d, n) rw_cuda_table((memory), &(d), NULL, (n) * sizeof(*(d)))
 #define RW_CUDA_TABLE(memory, d, from, n) \

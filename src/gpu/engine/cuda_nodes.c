@@ -3,7 +3,7 @@
 
 /* ---- memory ---- */
 
-/* Allocates samples of queries and documents, if trees do not have all documents. */
+/* Allocates samples, if trees do not have all documents. */
 static int allocate_sample(struct rw_cuda_nodes *nodes, struct rw_cuda_memory *memory,
                            const struct rw_dataset *dataset)
 {
@@ -26,7 +26,7 @@ static int allocate_sample(struct rw_cuda_nodes *nodes, struct rw_cuda_memory *m
     return rw_host_new(memory->host, &nodes->d_scratch, nodes->scratch_bytes, 1, 1);
 }
 
-/* Allocates what tells the host the sizes of nodes, with many workers. */
+/* With many workers: allocates the memory through which the host learns the sizes of nodes. */
 static int allocate_counts(struct rw_cuda_nodes *nodes, struct rw_cuda_memory *memory)
 {
     struct rw_cuda_counted *counted = &nodes->partition.counted;
@@ -34,7 +34,7 @@ static int allocate_counts(struct rw_cuda_nodes *nodes, struct rw_cuda_memory *m
     RW_TRY(rw_cuda_pinned(memory, &memory->arena, &counted->placed,
                           (RW_CUDA_MOST_PARTS + 1) * sizeof(*counted->placed)));
     counted->word = (uint32_t *)(void *)(counted->placed + RW_CUDA_MOST_PARTS);
-    counted->d_node = (struct rw_hist_node *)(void *)nodes->partition.d_carried;
+    counted->d_node = (void *)nodes->partition.d_carried;
     return RW_ARENA_NEW(memory->host->base.ctx, &memory->arena, nodes->all_n,
                         memory->host->base.rules.max_slots);
 }
@@ -52,7 +52,7 @@ int rw_cuda_nodes_allocate(struct rw_cuda_nodes *nodes, struct rw_cuda_memory *m
     nodes->is_shared = rw_n_workers(ctx) > 1;
     nodes->n_docs = dataset->n_docs;
     nodes->half = (n_docs + 63) / 64 * 64;
-    nodes->n_slots = host->base.rules.max_slots;
+    nodes->n_slots = (uint32_t)n_slots;
     host->memory.part = "lambdas";
     partition->d_lambda = quantise->d_lambda_q;
     partition->d_hess = quantise->d_hess_q;
@@ -128,8 +128,7 @@ static void set_children(struct rw_cuda_nodes *nodes, int32_t slot, int32_t left
     nodes->child[left][0] = nodes->child[right][0] = -1;
 }
 
-/* Sets the children's numbers of documents of all workers, and notes that those of this worker are
- * not known yet. */
+/* Notes a split whose children have an unknown number of this worker's documents. */
 static void add_uncounted(struct rw_cuda_nodes *nodes, const struct rw_split *split)
 {
     struct rw_cuda_counted *counted = &nodes->partition.counted;
@@ -148,9 +147,6 @@ int rw_cuda_nodes_split(struct rw_cuda_nodes *nodes, const struct rw_split *spli
     struct rw_cuda_partition *partition = &nodes->partition;
     const int32_t slot = split->slot;
     const uint32_t n_words = split->is_set ? rw_set_words(missing_code) : 0;
-    if (split->n_left > nodes->all_n[slot])
-        return rw_fail(nodes->device->ctx, RW_ERR_INTERNAL,
-                       "more documents go left than there are");
     if (partition->n_parts == RW_CUDA_MOST_PARTS ||
         nodes->n_set_words + n_words > RW_CUDA_PART_SET_WORDS)
         RW_TRY(rw_cuda_nodes_sizes(nodes));
@@ -166,13 +162,12 @@ int rw_cuda_nodes_split(struct rw_cuda_nodes *nodes, const struct rw_split *spli
                               .whole = slot == 0 && !nodes->is_listed,
                               .set = n_words ? (int32_t)nodes->n_set_words : -1,
                               .column = *column};
-    memcpy(nodes->sets.word + nodes->n_set_words, split->set.word,
-           n_words * sizeof(split->set.word[0]));
+    memcpy(nodes->sets.word + nodes->n_set_words, split->set.word, n_words * sizeof(uint32_t));
     nodes->n_set_words += n_words;
     partition->n_chunks += rw_cuda_chunks(nodes->n[slot]);
-    if (partition->n_chunks > nodes->n_docs / RW_CUDA_CHUNK + nodes->n_slots + 1)
-        return rw_fail(nodes->device->ctx, RW_ERR_INTERNAL,
-                       "nodes of more documents than there are");
+    if (split->n_left > nodes->all_n[slot] ||
+        partition->n_chunks > nodes->n_docs / RW_CUDA_CHUNK + nodes->n_slots + 1)
+        return rw_fail(nodes->device->ctx, RW_ERR_INTERNAL, "more documents than there are");
     if (nodes->is_shared)
         add_uncounted(nodes, split);
     else
@@ -202,17 +197,10 @@ int rw_cuda_nodes_launch(struct rw_cuda_nodes *nodes)
 int rw_cuda_nodes_sizes(struct rw_cuda_nodes *nodes)
 {
     const struct rw_cuda_counted *counted = &nodes->partition.counted;
-    const uint32_t n = nodes->n_uncounted;
     RW_TRY(rw_cuda_nodes_launch(nodes));
-    if (n == 0)
-        return RW_OK;
-    const struct rw_transfer_reply reply = {.word = counted->word,
-                                            .step = 1,
-                                            .n = 1,
-                                            .bytes = n * sizeof(*counted->placed),
-                                            .value = counted->value};
-    RW_TRY(rw_transfer_await(nodes->device, &reply));
-    for (uint32_t i = 0; i < n; i++) {
+    if (nodes->n_uncounted > 0)
+        RW_TRY(rw_transfer_await(nodes->device, counted->word, 1, 1, counted->value));
+    for (uint32_t i = 0; i < nodes->n_uncounted; i++) {
         const struct rw_sibling *part = &nodes->uncounted[i];
         set_children(nodes, part->parent, part->smaller, part->larger,
                      (uint32_t)counted->placed[i]);
@@ -283,8 +271,7 @@ int rw_cuda_nodes_estimate(struct rw_cuda_nodes *nodes, const struct rw_sibling 
 
 /* ---- leaves ---- */
 
-/* Adds a leaf's ranges of positions: those of the leaf's slot or, if that was partitioned, of the
- * slots below it that were not. */
+/* Adds a leaf's ranges: that of its slot or, if that was partitioned, of the slots below it. */
 static void list_leaf(struct rw_cuda_nodes *nodes, int32_t slot, uint32_t leaf)
 {
     struct rw_cuda_leaf_sums *sums = &nodes->leaf_sums;

@@ -5,10 +5,9 @@
  * written to the same positions of the other half. Splits are collected in a partition that is
  * launched later; its launch carries the nodes of the next histograms to the device.
  *
- * With many workers, the splits have the number of documents of all workers that go left, but not
- * of this worker's. Only the device knows that number, once it has divided the documents. The host
- * does not wait for it: it enqueues the next histograms with estimates, and learns the numbers
- * before the next partition. */
+ * With many workers, a split states how many documents of all workers go left. How many of this
+ * worker's do, only the device knows, once it has divided them. The host does not wait for it: it
+ * enqueues the next histograms with estimates, and learns the numbers before the next partition. */
 #pragma once
 
 #include "gpu/engine/cuda_replies.h"
@@ -19,8 +18,8 @@ struct rw_cuda_nodes {
     int is_shared;                   /* 1: many workers */
     uint32_t n_docs, n_slots;
     struct rw_cuda_sample sample; /* d_sampled NULL: all documents */
-    uint32_t *d_n_listed;         /* number of sampled documents */
-    void *d_scratch;              /* [scratch_bytes] to list sampled documents */
+    uint32_t *d_n_listed;         /* scratch, as d_scratch, to list sampled documents */
+    void *d_scratch;              /* [scratch_bytes] */
     size_t scratch_bytes;
     int is_listed; /* 0: the root's positions are document numbers, and the list is not written */
     uint64_t half; /* positions per half */
@@ -48,7 +47,7 @@ struct rw_cuda_nodes {
     int32_t n_summed; /* 0: d_leaf_of is not valid */
 };
 
-/* Allocates the memory. can_move: 1: some methods read lambdas by position. */
+/* can_move: 1: some methods read lambdas by position. */
 int rw_cuda_nodes_allocate(struct rw_cuda_nodes *nodes, struct rw_cuda_memory *memory,
                            struct rw_cuda_replies *replies, const struct rw_dataset *dataset,
                            const struct rw_cuda_quantise *quantise, int can_move);
@@ -60,16 +59,15 @@ int rw_cuda_nodes_list(struct rw_cuda_nodes *nodes);
  * the split's feature. */
 int rw_cuda_nodes_split(struct rw_cuda_nodes *nodes, const struct rw_split *split,
                         uint32_t missing_code, const struct rw_cuda_column *column);
-/* Launches the pending partition, if there is one. rw_cuda_nodes_sizes then waits until the sizes
- * of all nodes are known; with one worker they are known at once. */
+/* Launch the pending partition, if there is one. rw_cuda_nodes_sizes then waits until the sizes of
+ * all nodes are known; with one worker they are known at once. */
 int rw_cuda_nodes_launch(struct rw_cuda_nodes *nodes);
 int rw_cuda_nodes_sizes(struct rw_cuda_nodes *nodes);
 /* Sends two arrays to the device, the second directly after the first, and launches the pending
  * partition, which carries them if they are small. *d: address of the first one there. */
 int rw_cuda_nodes_send(struct rw_cuda_nodes *nodes, const void *first, size_t first_bytes,
                        const void *second, size_t second_bytes, void **d);
-/* Returns 1 if the smaller siblings are children of the pending partition, so that the device will
- * know their sizes before the host does. */
+/* Returns 1 if the smaller siblings are children of the pending partition. */
 int rw_cuda_nodes_are_pending(const struct rw_cuda_nodes *nodes, const struct rw_sibling *siblings,
                               uint32_t n);
 /* Launches the pending partition, which writes the ranges of these siblings to *d_node. Writes

@@ -49,32 +49,20 @@ int rw_cuda_send(struct rw_cuda_replies *replies, const struct rw_cuda_piece *pi
 
 /* ---- answers and replies ---- */
 
-/* Waits for a reply. The stage is free then, since no work enqueued later has sent anything. */
-static int await(struct rw_cuda_replies *replies, struct rw_transfer_reply reply)
-{
-    RW_TRY(rw_transfer_await(replies->device, &reply));
-    replies->stage_used = 0;
-    return RW_OK;
-}
-
 int rw_cuda_ask(struct rw_cuda_replies *replies, void *d, size_t bytes, int clear)
 {
-    struct rw_ctx *ctx = replies->device->ctx;
     if (bytes > replies->most_bytes)
-        return rw_fail(ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
-    replies->answer_bytes = bytes;
+        return rw_fail(replies->device->ctx, RW_ERR_INTERNAL, "an answer of %zu bytes", bytes);
     RW_CUDA_LAUNCH(replies, rw_cuda_copy_answer, d, (uint32_t)(bytes / sizeof(uint32_t)), clear,
                    replies->answer, replies->answer_word, ++replies->n_answers);
     return RW_OK;
 }
 
+/* After an answer or a reply the stage is free, since no work enqueued later has sent anything. */
 int rw_cuda_take(struct rw_cuda_replies *replies)
 {
-    return await(replies, (struct rw_transfer_reply){.word = replies->answer_word,
-                                                     .step = 1,
-                                                     .n = 1,
-                                                     .bytes = replies->answer_bytes,
-                                                     .value = replies->n_answers});
+    replies->stage_used = 0;
+    return rw_transfer_await(replies->device, replies->answer_word, 1, 1, replies->n_answers);
 }
 
 void rw_cuda_replies_number(struct rw_cuda_replies *replies, struct rw_cuda_search *search)
@@ -89,15 +77,15 @@ void rw_cuda_replies_number(struct rw_cuda_replies *replies, struct rw_cuda_sear
 int rw_cuda_replies_await(struct rw_cuda_replies *replies, uint32_t n)
 {
     const struct rw_cuda_reply *reply = &replies->reply[replies->n_searches % 2];
-    return await(replies,
-                 (struct rw_transfer_reply){.word = (const uint32_t *)(const void *)reply,
-                                            .step = 2, /* the low halves of the 64-bit words */
-                                            .n = (size_t)n * RW_CUDA_REPLY_WORDS,
-                                            .bytes = n * sizeof(reply->word[0]),
-                                            .value = replies->n_searches});
+    replies->stage_used = 0;
+    return rw_transfer_await(replies->device, (const uint32_t *)(const void *)reply,
+                             2, /* the low halves of the 64-bit words */
+                             (size_t)n * RW_CUDA_REPLY_WORDS, replies->n_searches);
 }
 
-struct rw_cuda_found rw_cuda_found_of(const struct rw_cuda_reply *reply, uint32_t i)
+void rw_cuda_read_reply(const struct rw_host *host, const struct rw_cuda_reply *reply,
+                        const struct rw_code_set *set, uint32_t i, int32_t slot,
+                        struct rw_split *split)
 {
     uint32_t number[RW_CUDA_REPLY_WORDS];
     struct rw_cuda_found found;
@@ -109,7 +97,7 @@ struct rw_cuda_found rw_cuda_found_of(const struct rw_cuda_reply *reply, uint32_
     found.bin = number[3];
     found.missing_left = (int32_t)number[4];
     found.n_left = number[5];
-    return found;
+    rw_cuda_split_of(host, slot, &found, set ? set + i : NULL, split);
 }
 
 void rw_cuda_split_of(const struct rw_host *host, int32_t slot, const struct rw_cuda_found *found,

@@ -1,7 +1,7 @@
 /* Small data to and from the device. The stage is page-locked memory, with device memory of the
- * same size, from which data is sent. An answer is data that the host asks for; replies are the
- * results of searches. The device writes both to page-locked memory of the host, which polls them.
- * No part of the stage is reused until the host has waited for the device. */
+ * same size, from which data is sent. No part of it is reused until the host has waited for the
+ * device. An answer is data that the host asks for; replies are the results of searches. The device
+ * writes both to page-locked memory of the host, which polls them. */
 #pragma once
 
 #include "gpu/engine/cu_engine.h"
@@ -11,10 +11,10 @@ struct rw_cuda_replies {
     struct rw_device *device;
     char *stage, *d_stage;
     size_t stage_bytes, stage_used;
-    void *answer;                    /* page-locked, [most_bytes] */
-    size_t most_bytes, answer_bytes; /* answer_bytes: of the last answer */
-    uint32_t *answer_word;           /* follows `answer`: the number of the last one that arrived */
-    uint32_t n_answers;              /* answers requested so far */
+    void *answer; /* page-locked, [most_bytes] */
+    size_t most_bytes;
+    uint32_t *answer_word; /* follows `answer`: the number of the last one that arrived */
+    uint32_t n_answers;    /* answers requested so far */
     /* [2] page-locked; replies of search l are in [l % 2]. So a worker can read a peer's replies
      * while that peer's next search runs. */
     struct rw_cuda_reply *reply;
@@ -31,9 +31,9 @@ int rw_cuda_replies_allocate(struct rw_cuda_replies *replies, struct rw_cuda_mem
 struct rw_cuda_piece {
     void *host, *d;
 };
-/* Reserves a piece for data to be sent. The caller fills out->host and calls rw_cuda_send; work
- * that is enqueued after that reads the data at out->d. If there is no room, waits for the device,
- * and earlier pieces become invalid. */
+/* Reserves a piece. The caller fills out->host and calls rw_cuda_send; work that is enqueued after
+ * that reads the data at out->d. If there is no room, waits for the device, and earlier pieces
+ * become invalid. */
 int rw_cuda_room(struct rw_cuda_replies *replies, size_t bytes, struct rw_cuda_piece *out);
 int rw_cuda_send(struct rw_cuda_replies *replies, const struct rw_cuda_piece *piece, size_t bytes);
 
@@ -47,9 +47,11 @@ int rw_cuda_take(struct rw_cuda_replies *replies);
 void rw_cuda_replies_number(struct rw_cuda_replies *replies, struct rw_cuda_search *search);
 /* Waits for the first n replies of the last search, and so for all work before it. */
 int rw_cuda_replies_await(struct rw_cuda_replies *replies, uint32_t n);
-/* Returns the result of a search for node i. */
-struct rw_cuda_found rw_cuda_found_of(const struct rw_cuda_reply *reply, uint32_t i);
-/* Converts a result to a split. set: the codes that go left, for a categorical feature. A split by
- * bin leaves the split's own set unchanged. */
+/* Writes the split that a search found for node i. set: [n] the codes that go left, for splits by a
+ * categorical feature. A split by bin leaves the split's own set unchanged. */
+void rw_cuda_read_reply(const struct rw_host *host, const struct rw_cuda_reply *reply,
+                        const struct rw_code_set *set, uint32_t i, int32_t slot,
+                        struct rw_split *split);
+/* Converts a result to a split, as rw_cuda_read_reply does. set: of the split. */
 void rw_cuda_split_of(const struct rw_host *host, int32_t slot, const struct rw_cuda_found *found,
                       const struct rw_code_set *set, struct rw_split *split);

@@ -1,7 +1,6 @@
 /* Implements cuda_workers.h. Between peers no messages are needed. An event on each GPU tells the
- * others that its sums are complete, and each worker's host polls the replies of all searches. The
- * last worker that leaves frees the memory that peers read. So a worker that fails does not take
- * away memory that another GPU still reads. */
+ * others that its sums are complete, and each worker's host polls the replies of all searches. A
+ * worker that fails does not take away memory that another GPU still reads. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,18 +13,17 @@ enum { CALL_BYTES = 1 << 28 };
 /* The events of a worker: its sums were built; it has read those of its peers. */
 enum event { BUILT, READ };
 
-/* Memory of a worker that the GPUs and hosts of the other workers of its process read. */
+/* Memory of a worker that the GPUs and hosts of its peers read. */
 struct rw_cuda_peer {
-    struct rw_arena arena; /* of the memory below, freed by the last worker that leaves */
+    struct rw_arena arena; /* of the memory below */
     struct rw_cuda_built built[RW_CUDA_GROUPS];
-    const struct rw_cuda_reply *reply;   /* [2] as in struct rw_cuda_replies */
-    const struct rw_code_set *reply_set; /* like reply; NULL: no categorical features */
-    int searches;                        /* 1: the worker owns features, so it replies */
-    void *event[2];                      /* cudaEvent_t, by enum event */
-    atomic_uint n_records[2];            /* of each event so far */
+    const struct rw_cuda_reply *reply; /* [2], like reply_set as in struct rw_cuda_replies */
+    const struct rw_code_set *reply_set;
+    int searches;             /* 1: the worker owns features, so it replies */
+    void *event[2];           /* cudaEvent_t, by enum event */
+    atomic_uint n_records[2]; /* of each event so far */
 };
 
-/* The workers of a process whose GPUs can read each other's memory. */
 struct rw_cuda_peers {
     atomic_int n_users; /* workers that have not left */
     int n_workers;
@@ -39,30 +37,22 @@ static struct rw_ctx *ctx_of(const struct rw_cuda_workers *workers)
 
 /* ---- the connection ---- */
 
-/* Checks that this worker's GPU can read the memory of all others. *cannot: 1 if it cannot. device:
- * [n] the workers' GPUs. */
-static int check_access(struct rw_cuda_workers *workers, const int32_t *device, int n,
+/* Sets *cannot to 1 if this worker's GPU cannot read the memory of all others; `enable`: lets it
+ * read them. device: [n] the workers' GPUs. */
+static int check_access(struct rw_cuda_workers *workers, const int32_t *device, int n, int enable,
                         uint64_t *cannot)
 {
+    const int own = workers->device->number;
     for (int r = 0; r < n; r++) {
         int can = 1;
-        if (device[r] != workers->device->number)
-            RW_CU(ctx_of(workers),
-                  cudaDeviceCanAccessPeer(&can, workers->device->number, device[r]));
-        *cannot |= !can;
-    }
-    return RW_OK;
-}
-
-static int enable_access(struct rw_cuda_workers *workers, const int32_t *device, int n)
-{
-    for (int r = 0; r < n; r++) {
-        if (device[r] == workers->device->number)
+        if (device[r] == own)
             continue;
-        const cudaError_t error = cudaDeviceEnablePeerAccess(device[r], 0);
-        if (error != cudaErrorPeerAccessAlreadyEnabled)
-            RW_CU(ctx_of(workers), error);
+        const cudaError_t error = enable ? cudaDeviceEnablePeerAccess(device[r], 0)
+                                         : cudaDeviceCanAccessPeer(&can, own, device[r]);
+        if (error != cudaSuccess && error != cudaErrorPeerAccessAlreadyEnabled)
+            return rw_cu_fail(ctx_of(workers), error, "access to a peer's memory");
         (void)cudaGetLastError();
+        *cannot |= !can;
     }
     return RW_OK;
 }
@@ -85,18 +75,16 @@ static int connect_peers(struct rw_cuda_workers *workers)
     status = status < 0 ? status : RW_NEW(ctx, from, (size_t)n);
     RW_TRY(rw_comm_agree(ctx, status));
     RW_TRY(rw_comm_all_gather(ctx, &own, device, sizeof(own)));
-    RW_TRY(rw_comm_agree(ctx, check_access(workers, device, n, &cannot)));
+    RW_TRY(rw_comm_agree(ctx, check_access(workers, device, n, 0, &cannot)));
     RW_TRY(rw_comm_max(ctx, &cannot, 1));
     if (cannot)
         return RW_OK;
-    status = enable_access(workers, device, n);
+    status = check_access(workers, device, n, 1, &cannot);
     if (status >= 0 && rw_worker(ctx) == 0)
         status = rw_mem_new(ctx, (void **)&peers, 1,
                             sizeof(*peers) + (size_t)n * sizeof(peers->peer[0]));
-    if (peers) {
-        peers->n_users = n;
-        peers->n_workers = n;
-    }
+    if (peers)
+        peers->n_users = peers->n_workers = n;
     status = rw_comm_agree(ctx, status);
     if (status >= 0)
         status = rw_comm_all_gather(ctx, &peers, from, sizeof(*from));
@@ -136,9 +124,8 @@ void rw_cuda_workers_part(struct rw_cuda_workers *workers)
     rw_comm_free(workers->comm);
 }
 
-/* If NCCL connects two GPUs, allocating and freeing on one may wait for the other. If the other
- * were in an NCCL call, it would wait for this worker in turn. So no worker starts an NCCL call
- * before all have reached this point. */
+/* If NCCL connects two GPUs, allocating and freeing on one may wait for the other, which would wait
+ * for this worker in turn if it were in an NCCL call. */
 int rw_cuda_workers_ready(struct rw_cuda_workers *workers)
 {
     return workers->comm ? rw_comm_agree(ctx_of(workers), RW_OK) : RW_OK;
@@ -159,8 +146,7 @@ int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n)
     return rw_transfer_write(workers->device, d_numbers, numbers, bytes);
 }
 
-/* Adds up the messages of all workers. Each worker receives the sums of its part, of n_each
- * numbers. */
+/* Adds up the messages of all workers. Each receives the sums of its part, of n_each numbers. */
 static int reduce_scatter(struct rw_cuda_workers *workers, const void *d_send, void *d_recv,
                           size_t n_each, enum rw_comm_type type)
 {
@@ -242,8 +228,7 @@ int rw_cuda_workers_divide(struct rw_cuda_workers *workers, struct rw_cuda_memor
     struct rw_ctx *ctx = ctx_of(workers);
     struct rw_cuda_exchange *exchange = &workers->exchange;
     const uint32_t n_workers = (uint32_t)rw_n_workers(ctx), worker = (uint32_t)rw_worker(ctx);
-    RW_FREED uint32_t *first = NULL;
-    RW_FREED uint32_t *cell = NULL;
+    RW_FREED uint32_t *first = NULL, *cell = NULL;
     *own = *built;
     if (n_workers == 1)
         return RW_OK;
@@ -332,22 +317,16 @@ int rw_cuda_workers_keep_one(struct rw_cuda_workers *workers, const struct rw_cu
 
 /* ---- waiting for other workers ---- */
 
-/* The state of a wait of this host for another. */
-struct patience {
-    struct rw_ctx *ctx;
-    uint32_t n_looks;
-};
-
-/* Pauses between two looks. Fails if another worker has failed. */
-static int pause_for(struct patience *patience)
+/* Pauses after a look for another worker, and counts it in *n_looks. Fails if a worker has failed.
+ */
+static int pause_for(struct rw_ctx *ctx, uint32_t *n_looks)
 {
     enum { LOOKS = 1 << 14 }; /* some hundred microseconds; after that, other threads may run */
     rw_pause();
-    if (++patience->n_looks < LOOKS)
+    if (++*n_looks < LOOKS)
         return RW_OK;
     (void)sched_yield();
-    return rw_comm_has_failed(patience->ctx) ? rw_comm_status(patience->ctx, patience->ctx->comm, 1)
-                                             : RW_OK;
+    return rw_comm_has_failed(ctx) ? rw_comm_status(ctx, ctx->comm, 1) : RW_OK;
 }
 
 /* Records an event of this worker. Work that it enqueues afterwards follows the same record of all
@@ -362,11 +341,11 @@ static int meet(struct rw_cuda_workers *workers, enum event which)
         atomic_fetch_add_explicit(&own->n_records[which], 1, memory_order_release) + 1;
     for (int r = 0; r < peers->n_workers; r++) {
         struct rw_cuda_peer *peer = &peers->peer[r];
-        struct patience patience = {ctx, 0};
+        uint32_t n_looks = 0;
         if (peer == own)
             continue;
         while ((int)(atomic_load_explicit(&peer->n_records[which], memory_order_acquire) - n) < 0)
-            RW_TRY(pause_for(&patience));
+            RW_TRY(pause_for(ctx, &n_looks));
         RW_CU(ctx, cudaStreamWaitEvent(workers->device->stream, peer->event[which], 0));
     }
     return RW_OK;
@@ -374,17 +353,7 @@ static int meet(struct rw_cuda_workers *workers, enum event which)
 
 /* ---- histograms in place ---- */
 
-/* Waits until no peer reads `built`. The replies of a search show that all workers have read the
- * sums of the calls before it. Only calls without a search between them get here with is_unread. */
-static int finish_reads(struct rw_cuda_workers *workers)
-{
-    if (!workers->is_unread)
-        return RW_OK;
-    workers->is_unread = 0;
-    return meet(workers, READ);
-}
-
-/* Sends the addresses of all workers' sums to this GPU, once. */
+/* Sends the addresses of all workers' sums to this GPU. */
 static int send_addresses(struct rw_cuda_workers *workers)
 {
     struct rw_ctx *ctx = ctx_of(workers);
@@ -405,7 +374,7 @@ static int gather(struct rw_cuda_workers *workers)
 {
     const struct rw_cuda_exchange *exchange = &workers->exchange;
     const size_t cell_bytes = rw_hist_cell_bytes(exchange->newton, exchange->built[0].narrow);
-    if (!exchange->d_built)
+    if (!exchange->d_built) /* once */
         RW_TRY(send_addresses(workers));
     RW_TRY(meet(workers, BUILT));
     RW_CUDA_LAUNCH(workers, rw_cuda_workers_gather, exchange);
@@ -421,10 +390,10 @@ static int gather(struct rw_cuda_workers *workers)
 static int await(struct rw_cuda_workers *workers, const struct rw_cuda_reply *reply, uint32_t n)
 {
     const uint32_t *const word = (const uint32_t *)(const void *)reply;
-    struct patience patience = {ctx_of(workers), 0};
+    uint32_t n_looks = 0;
     for (size_t i = 0; i < (size_t)n * RW_CUDA_REPLY_WORDS; i++) {
         while (__atomic_load_n(&word[2 * i], __ATOMIC_ACQUIRE) != workers->replies->n_searches)
-            RW_TRY(pause_for(&patience));
+            RW_TRY(pause_for(ctx_of(workers), &n_looks));
     }
     return RW_OK;
 }
@@ -438,14 +407,12 @@ int rw_cuda_peers_best(struct rw_cuda_workers *workers, const int32_t *slots, ui
         if (peer == own_of(workers) || !peer->searches)
             continue;
         const struct rw_cuda_reply *reply = peer->reply + which;
+        const struct rw_code_set *set =
+            peer->reply_set ? peer->reply_set + which * RW_CUDA_MOST_SEARCHED : NULL;
         RW_TRY(await(workers, reply, n));
         for (uint32_t i = 0; i < n; i++) {
-            const struct rw_cuda_found found = rw_cuda_found_of(reply, i);
             struct rw_split split;
-            rw_cuda_split_of(workers->host, slots[i], &found,
-                             peer->reply_set ? peer->reply_set + which * RW_CUDA_MOST_SEARCHED + i
-                                             : NULL,
-                             &split);
+            rw_cuda_read_reply(workers->host, reply, set, i, slots[i], &split);
             if (rw_split_is_better(&split, &out[i]))
                 rw_split_copy(&out[i], &split);
         }
@@ -462,7 +429,12 @@ int rw_cuda_workers_begin_sums(struct rw_cuda_workers *workers, uint32_t n, uint
     workers->exchange.n_nodes = n;
     workers->exchange.to = to;
     memcpy(workers->exchange.parent, parent, n * sizeof(*parent));
-    return workers->peers ? finish_reads(workers) : RW_OK;
+    /* The replies of a search show that all workers have read the sums of the calls before it. Only
+     * calls without a search between them get here with is_unread. */
+    if (!workers->is_unread)
+        return RW_OK;
+    workers->is_unread = 0;
+    return meet(workers, READ);
 }
 
 /* Adds up the sums of all workers by messages. */

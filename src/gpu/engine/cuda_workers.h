@@ -5,9 +5,9 @@
  * the features that it owns, summed over the documents of all workers. For a call it builds sums of
  * its own documents, for all features, in buffers that serve one call (`built`). Each worker then
  * adds up the cells of its features, over all workers, and subtracts the result from its cells of
- * the parents. Workers that are threads of one process read each other's memory if their GPUs can.
- * Otherwise NCCL carries messages between GPUs. If NCCL is missing or two processes share a GPU,
- * messages go through the hosts.
+ * the parents. Workers that are threads of one process read each other's memory if their GPUs can:
+ * they are peers. Otherwise NCCL carries messages between GPUs. If NCCL is missing or two processes
+ * share a GPU, messages go through the hosts.
  *
  * With one worker, these functions do nothing and return RW_OK, unless stated otherwise. */
 #pragma once
@@ -20,9 +20,9 @@ struct rw_cuda_workers {
     struct rw_device *device;
     struct rw_cuda_replies *replies; /* borrowed */
     struct rw_comm *comm;            /* NCCL; NULL: not connected; owned */
-    struct rw_cuda_peers *peers;     /* NULL: some GPU cannot read another's memory */
+    struct rw_cuda_peers *peers;     /* NULL: the workers are no peers */
     struct rw_cuda_exchange exchange;
-    int is_unread;       /* with peers: 1: a peer may still be reading the sums of the last call */
+    int is_unread;       /* 1: a peer may still be reading the sums of the last call */
     uint32_t most_nodes; /* most nodes of a histogram call */
     void *staged;        /* page-locked, for messages through the hosts; NULL: not needed */
 };
@@ -32,13 +32,12 @@ static inline int rw_cuda_are_many(const struct rw_cuda_workers *workers)
     return rw_n_workers(workers->host->base.ctx) > 1;
 }
 
-/* Connects the workers. Call it before anything is loaded. */
+/* Connects the workers, before anything is loaded. */
 int rw_cuda_workers_connect(struct rw_cuda_workers *workers);
 /* Ends the connection by NCCL. */
 void rw_cuda_workers_part(struct rw_cuda_workers *workers);
-/* Divides a group's features among workers. row: [n_features + 1], as rw_hist_matrix.d_row. own:
- * this worker's features; with one worker, a copy of `built`. Returns the index of the first one in
- * *first_own. */
+/* Divides a group's features among workers. row: [n_features + 1], as rw_hist_matrix.d_row. own,
+ * first_own: this worker's features, and the first of them; with one worker, a copy of `built`. */
 int rw_cuda_workers_divide(struct rw_cuda_workers *workers, struct rw_cuda_memory *memory, int g,
                            const uint32_t *row, const struct rw_cuda_cells *built,
                            struct rw_cuda_cells *own, uint32_t *first_own);
@@ -48,8 +47,8 @@ int rw_cuda_workers_allocate(struct rw_cuda_workers *workers, struct rw_cuda_mem
                              const struct rw_cuda_cells *own);
 /* Synchronises workers before a tree's NCCL calls, after any allocation. */
 int rw_cuda_workers_ready(struct rw_cuda_workers *workers);
-/* Called between rw_cuda_draw and rw_cuda_finish_sample. Ensures that a replacement is kept only if
- * no worker kept an item, and only by the worker with the lowest random number. */
+/* Between rw_cuda_draw and rw_cuda_finish_sample: lets a replacement be kept only if no worker kept
+ * an item, and only by the worker with the lowest random number. */
 int rw_cuda_workers_keep_one(struct rw_cuda_workers *workers, const struct rw_cuda_sample *sample);
 /* Replaces each of n numbers on the device, at most 4, by the largest of all workers' numbers.
  * user: the struct rw_cuda_workers. Only with many workers, like the functions below. */
@@ -62,15 +61,15 @@ int rw_cuda_workers_begin_sums(struct rw_cuda_workers *workers, uint32_t n, uint
 int rw_cuda_workers_end_sums(struct rw_cuda_workers *workers, const struct rw_sibling *siblings,
                              const uint32_t *all_n);
 
-/* ---- workers whose GPUs can read each other's memory (workers->peers) ---- */
+/* ---- peers ---- */
 
 /* Replaces n splits by those that other workers found, where these are better. */
 int rw_cuda_peers_best(struct rw_cuda_workers *workers, const int32_t *slots, uint32_t n,
                        struct rw_split *out);
-/* Lets peers read this worker's sums and replies. Call it at the end of loading. */
+/* Lets peers read this worker's sums and replies, at the end of loading. */
 int rw_cuda_peers_publish(struct rw_cuda_workers *workers);
-/* Returns the arena of the memory that peers read: this worker's sums and replies. The last worker
- * that leaves frees it. NULL: there are no peers. */
+/* Returns the arena of the memory that peers read, which the last of them that leaves frees. NULL:
+ * there are no peers. */
 struct rw_arena *rw_cuda_peers_arena(const struct rw_cuda_workers *workers);
 /* Ends the use of workers->peers. The device's stream must be idle. */
 void rw_cuda_peers_leave(struct rw_cuda_workers *workers);

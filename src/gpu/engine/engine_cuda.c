@@ -6,8 +6,8 @@
 
 /* ---- the start of a tree ---- */
 
-/* Samples the tree's features, sets root->n_features to their number, and sends their flags, group
- * by group, unless these are the same for all trees. */
+/* Samples the tree's features, sets root->n_features to their number, and sends their flags, unless
+ * these are the same for all trees. */
 static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *root)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
@@ -46,8 +46,8 @@ static int draw_sample(struct rw_cuda *cuda, uint32_t tree, int of_docs)
     return RW_OK;
 }
 
-/* Samples documents, if the rules sample them; computes and quantises lambdas; adds up the root's
- * sums; and, if the tree has a sample, lists its documents. */
+/* Samples documents if there are rules for that, computes and quantises lambdas, adds up the root's
+ * sums, and lists the documents of a sample. */
 static int make_integers(struct rw_cuda *cuda, uint32_t tree)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
@@ -79,8 +79,7 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     cuda->n_trees++;
     RW_TRY(rw_cuda_workers_ready(&cuda->workers));
     rw_cuda_nodes_begin(nodes);
-    for (uint32_t s = 0; s < engine->rules.max_slots; s++)
-        cuda->buffers.of[s] = -1;
+    memset(cuda->buffers.of, 0xff, engine->rules.max_slots * sizeof(*cuda->buffers.of)); /* -1 */
     cuda->buffers.n_used = 0;
     cuda->n_searched = 0;
     cuda->codes.reads = (struct rw_far_reads){.bytes = 0};
@@ -157,9 +156,8 @@ static int cuda_leaf_sums(struct rw_engine *engine, const int32_t *leaf_slot, in
 
 /* ---- scores ---- */
 
-/* Sends a finished tree to the device, in the form that walks read: the columns that walk chunks
- * have, if any, the nodes of cuda->coded, their sets, and the leaves. The nodes come before sets
- * and leaves, since they need an alignment of 8 bytes. */
+/* Sends a finished tree for walks: the columns of walk chunks, if any, the nodes of cuda->coded,
+ * their sets, and the leaves. Nodes come before sets and leaves, for an alignment of 8 bytes. */
 static int send_tree(struct rw_cuda *cuda, const struct rw_tree *tree,
                      const struct rw_cuda_column *column, struct rw_cuda_walk *walk)
 {
@@ -194,8 +192,8 @@ static int send_tree(struct rw_cuda *cuda, const struct rw_tree *tree,
     return rw_cuda_send(&cuda->replies, &piece, at + leaf_bytes);
 }
 
-/* Adds the tree to the scores of a set's documents. It skips documents with d_skip not 0; d_skip
- * NULL: skips no document. Codes in host memory are sent chunk by chunk. */
+/* Adds the tree to the scores of a set's documents, except those with d_skip not 0; NULL: none.
+ * Sends codes in host memory chunk by chunk. */
 static int add_walk(struct rw_cuda *cuda, int set, const struct rw_tree *tree,
                     const uint8_t *d_skip)
 {
@@ -334,8 +332,7 @@ static int cuda_alloc(struct rw_engine *engine, void **out, size_t bytes)
 
 static int cuda_use_thread(struct rw_engine *engine)
 {
-    struct rw_cuda *cuda = rw_cuda_of(engine);
-    RW_CU(cuda->host.base.ctx, cudaSetDevice(cuda->device->number));
+    RW_CU(engine->ctx, cudaSetDevice(rw_cuda_of(engine)->device->number));
     return RW_OK;
 }
 
@@ -391,7 +388,7 @@ void rw_cuda_init(struct rw_cuda *cuda, struct rw_device *device)
 
 int rw_engine_open_cuda(struct rw_ctx *ctx, int number, struct rw_engine **out)
 {
-    struct rw_device *device;
+    RW_SCOPED(rw_device_close) struct rw_device *device = NULL;
     struct rw_cuda *cuda;
     *out = NULL;
     if (number == RW_DEVICE_OF_WORKER) { /* a GPU for each worker, if there are enough */
@@ -399,17 +396,13 @@ int rw_engine_open_cuda(struct rw_ctx *ctx, int number, struct rw_engine **out)
         rw_cuda_find(&facts);
         number = facts.n_devices > 0 ? rw_local_worker(ctx) % facts.n_devices : 0;
     }
+    RW_TRY(rw_device_open(ctx, number, &device));
     RW_TRY(RW_NEW(ctx, cuda, 1));
-    const int status = rw_device_open(ctx, number, &device);
-    if (status < 0) {
-        rw_mem_free(cuda);
-        return status;
-    }
     cuda->host.base.ctx = ctx;
     cuda->host.base.ops = &cuda_ops;
     cuda->host.base.batch = device->tuning->growth_batch;
     cuda->host.memory.alloc = cuda_alloc;
-    rw_cuda_init(cuda, device);
+    rw_cuda_init(cuda, RW_TAKE(device));
     *out = &cuda->host.base;
     return RW_OK;
 }

@@ -1,8 +1,8 @@
 /* State of the engine for GPUs. It uses four objects that do not know it: the codes of the data
  * sets (cuda_codes.h), the documents of nodes (cuda_nodes.h), small data and answers
  * (cuda_replies.h) and the other workers (cuda_workers.h). What remains is here: the operations and
- * the start of trees (engine_cuda.c), loading (engine_cuda_load.c), the plan (engine_cuda_plan.c),
- * histograms (engine_cuda_hist.c) and splits (engine_cuda_split.c, engine_cuda_level.c).
+ * the start of trees (engine_cuda.c), loading and the plan (engine_cuda_load.c), histograms
+ * (engine_cuda_hist.c) and splits (engine_cuda_split.c).
  *
  * Memory for training is allocated when data is loaded, when metrics are named (cuda_measure) and,
  * once more, in the first tree, when histogram methods are chosen. cu_engine.h defines groups,
@@ -83,8 +83,10 @@ struct rw_cuda {
     struct rw_cuda_categories categories[RW_CUDA_GROUPS]; /* of the features that are searched */
     struct rw_cuda_search search;
     uint32_t most_searched, n_searched; /* most nodes of a search; of that in progress, or 0 */
-    struct {                            /* for symmetric trees */
-        struct rw_cuda_level args;      /* d_n_left follows d_best */
+    size_t
+        allowed_bytes; /* per node: as in `allow` of tree/engine.h; 0: all features are allowed */
+    struct {           /* for symmetric trees */
+        struct rw_cuda_level args; /* d_n_left follows d_best */
         /* Scratch: the cells of a categorical feature in all nodes, on the device and on the host,
          * `stride` per node. 0: no categorical features. */
         struct rw_cell *d_cell, *cell;
@@ -97,36 +99,13 @@ static inline struct rw_cuda *rw_cuda_of(struct rw_engine *engine)
     return (struct rw_cuda *)engine;
 }
 
-/* Returns the bytes per node of the features that are allowed there and their noise, as in `allow`
- * in tree/engine.h. 0: all features are allowed, without noise. */
-static inline size_t rw_cuda_allowed_bytes(const struct rw_cuda *cuda)
-{
-    const struct rw_engine *engine = &cuda->host.base;
-    return rw_rules_by_node(&engine->rules) ? rw_node_words(engine) * sizeof(uint32_t) : 0;
-}
-
-/* Returns the words for the features of a slot; NULL: rw_cuda_allowed_bytes is 0. */
-static inline const uint32_t *rw_cuda_allowed(const struct rw_cuda *cuda, int32_t slot)
-{
-    const struct rw_host *host = &cuda->host;
-    return host->allowed ? host->allowed + (size_t)slot * rw_node_words(&host->base) : NULL;
-}
-
 /* ---- loading and the plan ---- */
 
 /* Connects the engine's parts. */
 void rw_cuda_init(struct rw_cuda *cuda, struct rw_device *device);
 int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dataset,
                  const struct rw_bins *bins, const double *gains);
-/* Loads a set, or counts its memory in a dry run. The cuts exist already. */
-int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source);
 void rw_cuda_unload(struct rw_cuda *cuda);
-/* Determines the free or allowed memory. Later decisions use this number instead of querying the
- * device again, so that they agree. */
-int rw_cuda_find_free(struct rw_cuda *cuda);
-/* Decides where the training set's codes are stored, within the free memory. */
-int rw_cuda_find_place(struct rw_cuda *cuda, struct rw_cuts *cuts,
-                       const struct rw_cuda_source *source);
 int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out);
 double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work);
 
@@ -151,11 +130,8 @@ int rw_cuda_report(struct rw_engine *engine, char *text, size_t size, double *ms
 
 /* ---- splits ---- */
 
-/* Writes the buffer of a slot's histogram. Fails with RW_ERR_INTERNAL if it has no histogram. */
-int rw_cuda_buffer_of(const struct rw_cuda *cuda, int32_t slot, uint32_t *buffer);
+/* Allocates the memory of searches and of small data, and host memory for the nodes of trees. */
+int rw_cuda_make_search(struct rw_cuda *cuda);
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n,
                         struct rw_split *out);
-/* Allocates the memory of rw_cuda_best_level, for symmetric trees. */
-int rw_cuda_level_allocate(struct rw_cuda *cuda);
-int rw_cuda_best_level(struct rw_engine *engine, const int32_t *slots, int n, struct rw_split *out);

@@ -59,6 +59,11 @@ int rw_cuda_takes_moved(const struct rw_cuda *cuda, int maybe)
 
 /* ---- scratch, and the candidate methods ---- */
 
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 /* Returns the bytes of scratch that a method needs: for one node of any size, with some room to
  * spare; for as many small nodes as a call takes; and for a batch with a large node, whose drained
  * cells (gpu/hist/hist_lanes.cu) may be wider. */
@@ -67,16 +72,15 @@ static size_t scratch_bytes(const struct rw_cuda *cuda, int g, const struct rw_h
     enum { MOST = RW_TUNE_ENGINE_NODES, LARGE = 8 };
     const int batch = cuda->host.base.batch < (int)MOST ? cuda->host.base.batch : (int)MOST;
     const uint64_t n_docs = cuda->n_docs, end = cuda->nodes.half + n_docs;
-    struct rw_hist_node node[MOST];
+    struct rw_hist_node node[MOST] = {{0, 0}};
     struct rw_hist_call call = hist_call(cuda, g, node, 1, cuda->nodes.partition.d_list);
-    size_t most = 0, bytes;
+    size_t most = 0;
     call.d_node = node;
     for (int skip = 0; skip <= !method->reads_tiles; skip++) {
         call.zero_skip = skip;
         for (uint64_t n = n_docs; n > 0; n /= 2) {
             node[0] = (struct rw_hist_node){end - n, n};
-            bytes = method->scratch_bytes(&call);
-            most = bytes > most ? bytes : most;
+            most = larger(most, method->scratch_bytes(&call));
         }
     }
     /* A size between n_docs, n_docs / 2, ... may need one job more. */
@@ -87,8 +91,7 @@ static size_t scratch_bytes(const struct rw_cuda *cuda, int g, const struct rw_h
         const uint64_t longest = large ? n_docs / LARGE : n_docs / 2 / MOST;
         node[0] = (struct rw_hist_node){end - longest, longest};
         call.n_nodes = large ? (uint32_t)batch : MOST;
-        bytes = method->scratch_bytes(&call);
-        most = bytes > most ? bytes : most;
+        most = larger(most, method->scratch_bytes(&call));
     }
     return most;
 }
@@ -103,8 +106,8 @@ static int check(const struct rw_cuda *cuda, int g, const struct rw_hist_method 
     return rw_hist_check(cuda->host.base.ctx, method, &call);
 }
 
-/* Scratch is that of the preferred method or, if a method is forced or codes are in host memory,
- * of the only candidate. Candidates that need more are left out. */
+/* Scratch is that of the preferred method or, if a method is forced or codes are in host memory, of
+ * the only candidate. Leaves out candidates that need more. */
 int rw_cuda_plan_histograms(struct rw_cuda *cuda)
 {
     const int is_forced = cuda->host.base.rules.hist != NULL;
@@ -119,17 +122,14 @@ int rw_cuda_plan_histograms(struct rw_cuda *cuda)
                 .method = method, .how = is_forced ? RW_HIST_FORCED : RW_HIST_BY_RULE};
             cuda->method[g].is_chosen = 1;
         }
-        const size_t bytes = scratch_bytes(cuda, g, method);
-        most = bytes > most ? bytes : most;
+        most = larger(most, scratch_bytes(cuda, g, method));
     }
     for (int g = 0; g < cuda->n_groups; g++) {
-        struct rw_hist_candidates *candidates = &cuda->method[g].candidates;
-        const int n = candidates->n;
-        candidates->n = 0;
-        for (int i = 0; i < n; i++) {
-            const struct rw_hist_method *method = candidates->method[i];
-            if (check(cuda, g, method) >= 0 && scratch_bytes(cuda, g, method) <= most)
-                candidates->method[candidates->n++] = method;
+        struct rw_hist_candidates *kept = &cuda->method[g].candidates, all = *kept;
+        kept->n = 0;
+        for (int i = 0; i < all.n; i++) {
+            if (check(cuda, g, all.method[i]) >= 0 && scratch_bytes(cuda, g, all.method[i]) <= most)
+                kept->method[kept->n++] = all.method[i];
         }
     }
     cuda->scratch.bytes = most;
@@ -188,7 +188,7 @@ int rw_cuda_settle_columns(struct rw_cuda *cuda)
     return rw_cuda_columns_settle(&cuda->codes, is_read);
 }
 
-/* Ends the choice after all groups have chosen. Later calls do nothing. */
+/* Ends the choice of methods. Later calls do nothing. */
 static int settle(struct rw_cuda *cuda)
 {
     if (cuda->codes.is_settled)
@@ -257,9 +257,8 @@ static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uin
     return n;
 }
 
-/* Sends the first n nodes of the call and their parents to the device for the next kernels. A node
- * of all documents without a parent is already there (cuda->root). Then launches the pending
- * partition. */
+/* Sends the first n nodes of the call and their parents to the device, except a node of all
+ * documents without a parent, which is there (cuda->root). Then launches the pending partition. */
 static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_node **d_node,
                       const uint32_t **d_parent)
 {
@@ -327,8 +326,7 @@ static int move(struct rw_cuda *cuda, struct rw_cuda_moves *moves)
     return RW_OK;
 }
 
-/* Moves useful histograms down to the buffers of useless ones, so that a batch's histograms fit in
- * consecutive buffers after them. */
+/* Moves useful histograms down to the buffers of useless ones, so that a batch's fit after them. */
 static int close_up(struct rw_cuda *cuda)
 {
     const int32_t n_slots = (int32_t)cuda->host.base.rules.max_slots;
@@ -336,8 +334,7 @@ static int close_up(struct rw_cuda *cuda)
     int32_t *const buffer_of = cuda->buffers.of, *const slot_of = cuda->buffers.slot_of;
     struct rw_cuda_moves moves = {.n = 0};
     int32_t n_kept = 0, hole = 0;
-    for (int32_t buffer = 0; buffer < n_used; buffer++)
-        slot_of[buffer] = -1;
+    memset(slot_of, 0xff, (size_t)n_used * sizeof(*slot_of)); /* -1 */
     for (int32_t slot = 0; slot < n_slots; slot++) {
         if (buffer_of[slot] < 0)
             continue;
@@ -364,17 +361,17 @@ static int close_up(struct rw_cuda *cuda)
 static int take_buffers(struct rw_cuda *cuda, const struct rw_sibling *s, int i)
 {
     int32_t *const buffer_of = cuda->buffers.of;
-    if (s->parent >= 0 && buffer_of[s->parent] < 0)
+    const int32_t of_parent = s->parent >= 0 ? buffer_of[s->parent] : -1;
+    if (s->parent >= 0 && of_parent < 0)
         return rw_fail(cuda->host.base.ctx, RW_ERR_INTERNAL, "a parent without a histogram");
     cuda->call.node[i] =
         (struct rw_hist_node){cuda->nodes.first[s->smaller], cuda->nodes.n[s->smaller]};
-    cuda->call.parent[i] = RW_HIST_NO_PARENT;
-    if (s->parent >= 0 && s->larger >= 0) {
-        cuda->call.parent[i] = (uint32_t)buffer_of[s->parent];
-        buffer_of[s->larger] = buffer_of[s->parent];
-    }
-    if (s->parent >= 0)
+    cuda->call.parent[i] =
+        of_parent >= 0 && s->larger >= 0 ? (uint32_t)of_parent : RW_HIST_NO_PARENT;
+    if (of_parent >= 0)
         buffer_of[s->parent] = -1;
+    if (s->larger >= 0)
+        buffer_of[s->larger] = of_parent;
     buffer_of[s->smaller] = cuda->buffers.n_used + i;
     return RW_OK;
 }
@@ -409,7 +406,7 @@ static int build_shared(struct rw_cuda *cuda, const struct rw_sibling *siblings,
     return rw_cuda_workers_end_sums(workers, siblings, cuda->nodes.all_n);
 }
 
-/* Builds the histograms of n siblings, at most those of one call. */
+/* Builds the histograms of n siblings, in one call. */
 static int build_siblings(struct rw_cuda *cuda, const struct rw_sibling *siblings, int n)
 {
     /* The root of a tree that has all documents needs no list. */

@@ -1,14 +1,14 @@
 /* Loads data for GPUs: sends codes and tables to the device, and allocates the memory of a
  * training, except that of metrics and of cached columns, which are made once histogram methods are
- * chosen. A dry run of loading computes the plan, so that plan and loading always agree. */
+ * chosen. A dry run of loading counts this memory, for the plan, and to decide where the codes of
+ * the training set are stored. The plan also estimates the time of a tree. */
 #include "gpu/engine/engine_cuda.h"
 
 #include "gpu/binning/device_cuts.h"
 
 /* ---- tables of the training set ---- */
 
-/* Returns the record of a feature. That of a categorical feature has no bins, so the search for
- * thresholds skips it. */
+/* Returns the record of a feature: without bins for a categorical one, which the search skips. */
 static struct rw_cuda_feature feature_of(const struct rw_cuts *cuts, uint32_t column)
 {
     const uint32_t n_bins = rw_cuts_n_bins(cuts, column);
@@ -24,8 +24,7 @@ static struct rw_cuda_feature feature_of(const struct rw_cuts *cuts, uint32_t co
                                     .zero_bin = zero_bin};
 }
 
-/* Sends the categorical features of a group that this worker owns, by their index in its
- * histograms. */
+/* Sends the categorical features of a group that this worker owns. */
 static int send_categories(struct rw_cuda *cuda, int g)
 {
     const struct rw_cuts *cuts = cuda->host.base.cuts;
@@ -82,15 +81,15 @@ static int make_tables(struct rw_cuda *cuda)
 /* Sends the features' monotone constraints and costs. */
 static int send_rules(struct rw_cuda *cuda)
 {
-    struct rw_host *host = &cuda->host;
-    const size_t n = host->base.info.n_features;
+    const struct rw_engine *engine = &cuda->host.base;
+    const size_t n = engine->info.n_features;
     RW_FREED double *penalty = NULL;
     RW_FREED int8_t *direction = NULL;
-    if (host->base.rules.monotone)
-        RW_TRY(RW_NEW(host->base.ctx, direction, n));
-    if (host->base.rules.penalty)
-        RW_TRY(RW_NEW(host->base.ctx, penalty, n));
-    rw_host_set_rules(host, direction, penalty);
+    if (engine->rules.monotone)
+        RW_TRY(RW_NEW(engine->ctx, direction, n));
+    if (engine->rules.penalty)
+        RW_TRY(RW_NEW(engine->ctx, penalty, n));
+    rw_host_set_rules(&cuda->host, direction, penalty);
     if (direction)
         RW_TRY(RW_CUDA_TABLE(&cuda->memory, cuda->search.d_direction, direction, n));
     return penalty ? RW_CUDA_TABLE(&cuda->memory, cuda->search.d_penalty, penalty, n) : RW_OK;
@@ -98,7 +97,7 @@ static int send_rules(struct rw_cuda *cuda)
 
 /* ---- memory of training ---- */
 
-/* Allocates histograms. A node that keeps one has at least min_docs documents. */
+/* Allocates histograms, of nodes of at least min_docs documents. */
 static int make_pools(struct rw_cuda *cuda)
 {
     const struct rw_engine_rules *rules = &cuda->host.base.rules;
@@ -114,8 +113,7 @@ static int make_pools(struct rw_cuda *cuda)
                                     cuda->cells);
 }
 
-/* Returns 1 if each group has a candidate method that reads lambdas by position, and all codes are
- * on the device. */
+/* Returns 1 if each group has a candidate that reads lambdas by position, and no codes are far. */
 static int can_move_codes(const struct rw_cuda *cuda)
 {
     int can = !cuda->codes.place.is_far;
@@ -129,8 +127,7 @@ static int can_move_codes(const struct rw_cuda *cuda)
     return can;
 }
 
-/* Allocates lambdas, the results of a tree's start, the integers and the lists of documents, and
- * the flags of sampled features. */
+/* Allocates the memory of a tree's start, the lists of documents, and flags of sampled features. */
 static int make_lists(struct rw_cuda *cuda, const struct rw_cuda_source *source)
 {
     const struct rw_engine *engine = &cuda->host.base;
@@ -168,43 +165,6 @@ static int make_lists(struct rw_cuda *cuda, const struct rw_cuda_source *source)
     return RW_OK;
 }
 
-/* Allocates the memory of searches and of small data, and host memory for the nodes of trees. */
-static int make_search(struct rw_cuda *cuda)
-{
-    struct rw_host *host = &cuda->host;
-    struct rw_cuda_search *search = &cuda->search;
-    struct rw_arena *arena = &cuda->memory.arena, *peers = rw_cuda_peers_arena(&cuda->workers);
-    const size_t n_slots = host->base.rules.max_slots, n_features = host->base.info.n_features;
-    const size_t n_blocks = n_features + search->n_sets; /* per node */
-    const size_t allowed_bytes = rw_cuda_allowed_bytes(cuda);
-    uint64_t searched = RW_TUNE_ENGINE_SEARCH_BYTES / sizeof(*search->d_best) / (n_blocks + 1);
-    searched = searched < 1 ? 1 : searched;
-    searched = searched < RW_CUDA_MOST_SEARCHED ? searched : RW_CUDA_MOST_SEARCHED;
-    cuda->most_searched = (uint32_t)searched;
-    search->most_blocks =
-        (uint32_t)(cuda->device->n_multiprocessors * cuda->device->tuning->split_blocks);
-    host->memory.part = "scratch";
-    RW_TRY(RW_HOST_NEW_RAW(host, search->d_best, searched * n_blocks));
-    if (search->n_sets)
-        RW_TRY(RW_HOST_NEW_RAW(host, search->d_set, searched * search->n_sets));
-    RW_TRY(RW_CUDA_ZEROS(&cuda->memory, search->d_done, searched));
-    RW_TRY(rw_cuda_level_allocate(cuda));
-    RW_TRY(RW_ARENA_NEW(host->base.ctx, arena, cuda->buffers.of, n_slots));
-    RW_TRY(RW_ARENA_NEW(host->base.ctx, arena, cuda->buffers.slot_of, n_slots));
-    RW_TRY(RW_ARENA_NEW(host->base.ctx, arena, cuda->coded, n_slots));
-    if (allowed_bytes)
-        RW_TRY(
-            rw_arena_new(host->base.ctx, arena, (void **)&host->allowed, n_slots, allowed_bytes));
-    /* The largest pieces are the leaves, a tree (per node a coded node, a set of at most 128 bytes
-     * and a leaf value), and the columns of a walk; several are sent at a time. */
-    const size_t stage_bytes = (n_slots + 1) * 192 +
-                               n_features * (2 + sizeof(struct rw_cuda_column)) + 65536 +
-                               (searched + 1) * allowed_bytes;
-    return rw_cuda_replies_allocate(
-        &cuda->replies, &cuda->memory, peers ? peers : arena, stage_bytes,
-        sizeof(struct rw_cuda_begin) + n_slots * sizeof(struct rw_sum), search->n_sets > 0);
-}
-
 /* ---- a set ---- */
 
 /* Makes groups and tables of the training set, before its codes. */
@@ -228,7 +188,7 @@ static int make_training(struct rw_cuda *cuda, const struct rw_cuda_source *sour
     }
     RW_TRY(make_lists(cuda, source));
     RW_TRY(make_pools(cuda));
-    RW_TRY(make_search(cuda));
+    RW_TRY(rw_cuda_make_search(cuda));
     RW_TRY(rw_cuda_plan_histograms(cuda));
     if (rw_cuda_is_dry(&cuda->memory))
         return rw_cuda_settle_columns(cuda);
@@ -239,7 +199,8 @@ static int make_training(struct rw_cuda *cuda, const struct rw_cuda_source *sour
     return cuda->workers.peers ? rw_cuda_peers_publish(&cuda->workers) : RW_OK;
 }
 
-int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
+/* Loads a set, or counts its memory in a dry run. The cuts exist already. */
+static int load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
 {
     if (set == 0)
         RW_TRY(begin_training(cuda, source->dataset));
@@ -249,9 +210,197 @@ int rw_cuda_load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source 
     return set == 0 ? make_training(cuda, source) : RW_OK;
 }
 
-/* Makes the training set's cuts: those of cached codes, those of ready codes, or new ones. The
- * device makes new ones if its memory suffices, else the host. *column: the array source->code_of,
- * if ready codes need one; the caller frees it. */
+/* ---- the dry run ---- */
+
+/* Counts the memory that loading would take, with cuts that may differ from the engine's. source:
+ * the training set. data: the other sets, and the metrics of all sets; NULL: counts neither. Also
+ * sets settled_bytes, keeps_columns and far_doc_bytes of the place. */
+static int dry_run(struct rw_cuda *cuda, struct rw_cuts *cuts, const struct rw_cuda_source *source,
+                   const struct rw_plan_data *data, struct rw_plan *out)
+{
+    struct rw_ctx *ctx = cuda->host.base.ctx;
+    struct rw_cuda_place *place = &cuda->codes.place;
+    int status = RW_OK;
+    struct rw_cuda *dry;
+    RW_TRY(RW_NEW(ctx, dry, 1));
+    rw_cuda_init(dry, cuda->device);
+    dry->host.base = cuda->host.base;
+    dry->host.memory.plan = out;
+    dry->memory.free_bytes = cuda->memory.free_bytes;
+    dry->memory.is_limited = cuda->memory.is_limited;
+    dry->codes.place = *place;
+    if (cuda->codes.shared && cuda->codes.shared->cuts == cuts) /* taken from the cache */
+        dry->codes.shared = cuda->codes.shared;
+    dry->workers.peers = cuda->workers.peers;
+    rw_host_count_features(&dry->host, cuts);
+    RW_TRY_OUT(
+        rw_host_bins_of_cuts(&dry->host, cuts, 0, source->dataset->n_docs, &dry->host.set[0].bins));
+    RW_TRY_OUT(load_set(dry, 0, source));
+    place->settled_bytes = dry->host.base.info.bytes;
+    place->keeps_columns = dry->codes.place.keeps_columns;
+    place->far_doc_bytes = dry->codes.place.far_doc_bytes;
+    /* Some memory of the training set is freed only in the first tree. The other sets are loaded
+     * before that, while it is still in use. */
+    const uint64_t most_bytes = dry->memory.most_bytes;
+    const uint64_t returned_bytes = most_bytes > out->bytes ? most_bytes - out->bytes : 0;
+    dry->memory.most_bytes = 0;
+    for (int set = 1; data && set < data->n_sets; set++) {
+        const struct rw_cuda_source other = {.dataset = data->set[set]};
+        RW_TRY_OUT(load_set(dry, set, &other));
+    }
+    for (int set = 0; data && data->measured && set < data->n_sets; set++) {
+        struct rw_cuda_metrics **metrics = &dry->set[set].metrics;
+        if (!data->measured[set])
+            continue;
+        RW_TRY_OUT(rw_cuda_metrics_new(ctx, NULL, data->measured[set], metrics));
+        rw_plan_add(out, "metrics", rw_cuda_metrics_bytes(*metrics));
+    }
+    out->most_bytes = returned_bytes +
+                      (dry->memory.most_bytes > out->bytes ? dry->memory.most_bytes : out->bytes);
+out:
+    rw_cuda_unload(dry);
+    rw_host_release(&dry->host);
+    rw_cuda_codes_leave(&dry->codes);
+    rw_mem_free(dry);
+    return status;
+}
+
+/* Fails with RW_ERR_MEMORY. The message states the needed and the free or allowed memory. */
+static int fail_room(struct rw_cuda *cuda, uint64_t needed)
+{
+    const struct rw_cuda_memory *memory = &cuda->memory;
+    const char *hist = cuda->host.base.rules.hist;
+    const struct rw_hist_method *method = hist ? rw_hist_method_find(hist) : NULL;
+    char hint[256] =
+        "fewer --bins or --leaves need less memory; --device cpu trains the same model";
+    if (method && !method->reads_tiles)
+        snprintf(hint, sizeof(hint),
+                 "--hist %s needs all codes in the GPU's memory; --hist auto does not", hist);
+    return rw_fail(cuda->host.base.ctx, RW_ERR_MEMORY,
+                   "out of device memory: %s needs %.1f MB of cuda:%d%s, and %.1f MB are %s\n"
+                   "hint: %s",
+                   cuda->host.base.rules.n_bags > 1 ? "each bag" : "training", (double)needed / 1e6,
+                   cuda->device->number,
+                   cuda->codes.place.is_far ? " in addition to the codes" : "",
+                   (double)memory->free_bytes / 1e6,
+                   memory->is_limited ? "allowed by --gpu-memory" : "free", hint);
+}
+
+/* Determines the free or allowed memory. Later decisions use this number instead of querying the
+ * device again, so that they agree. */
+static int find_free(struct rw_cuda *cuda)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    const uint64_t allowed = rules->device_bytes;
+    size_t free_bytes = 0, all_bytes = 0;
+    if (allowed) /* cached memory of other trainings would exceed it */
+        rw_device_cache_drop_unused(cuda->device->number);
+    RW_CU(cuda->host.base.ctx, cudaMemGetInfo(&free_bytes, &all_bytes));
+    if (rules->n_bags > rules->bag) /* leaves room for the bags that are loaded later */
+        free_bytes /= rules->n_bags - rules->bag;
+    cuda->memory.is_limited = allowed && allowed < free_bytes;
+    cuda->memory.free_bytes = cuda->memory.is_limited ? allowed : free_bytes;
+    cuda->memory.shared_bytes = 0;
+    return RW_OK;
+}
+
+/* ---- the place of the codes ---- */
+
+/* Each bag has an equal share of the device's memory. Bags after the first need no memory for
+ * codes, so the first bag's share grows by their savings, and if the memory is limited the other
+ * shares shrink. Otherwise they find less memory free anyway. plan: of this engine. Returns 1 if
+ * its share changed. */
+static int share_bytes(struct rw_cuda *cuda, const struct rw_plan *plan)
+{
+    const struct rw_engine_rules *rules = &cuda->host.base.rules;
+    const struct rw_cuda_shared *taken = cuda->codes.shared;
+    struct rw_cuda_memory *memory = &cuda->memory;
+    const uint64_t n = rules->n_bags > 1 && !rw_cuda_are_many(&cuda->workers) ? rules->n_bags : 1;
+    uint64_t shared = taken && memory->is_limited ? -(taken->bytes / n) : 0;
+    for (int i = 0; i < plan->n_parts && !cuda->codes.place.is_far && rules->bag == 0; i++)
+        shared += strcmp(plan->part[i].name, "codes") == 0 ? plan->part[i].bytes / n * (n - 1) : 0;
+    const int changes = shared != memory->shared_bytes;
+    memory->free_bytes += shared - memory->shared_bytes;
+    memory->shared_bytes = shared;
+    return changes;
+}
+
+/* Computes the device memory that training with these cuts takes, including other sets. */
+static int find_needed(struct rw_cuda *cuda, struct rw_cuts *cuts,
+                       const struct rw_cuda_source *source, uint64_t *needed)
+{
+    struct rw_plan plan;
+    do { /* again if the share changes, since layouts of codes depend on it */
+        plan = (struct rw_plan){.n_parts = 0};
+        RW_TRY(dry_run(cuda, cuts, source, NULL, &plan));
+    } while (share_bytes(cuda, &plan));
+    *needed = plan.most_bytes +
+              rw_cuda_others_bytes(&cuda->codes, source->dataset->n_docs, cuts->n_features);
+    return RW_OK;
+}
+
+/* Places codes that do not all fit. The memory that is left after all other uses is divided between
+ * columns for partitions, at least one, and tiles. needed: memory of training with all codes on the
+ * device, including other sets. */
+static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
+                     const struct rw_cuda_source *source, uint64_t needed)
+{
+    enum { PADDING = 128 };
+    const char *hist = cuda->host.base.rules.hist;
+    const uint64_t bytes = rw_cuda_column_bytes(cuts, source->dataset->n_docs);
+    struct rw_cuda_place *place = &cuda->codes.place;
+    uint64_t taken;
+    const struct rw_hist_method *method = NULL;
+    if (hist)
+        RW_TRY(rw_hist_method_named(cuda->host.base.ctx, hist, &method));
+    place->least_bytes = needed;
+    if (cuda->codes.shared || bytes == 0 || cuts->n_features == 0 ||
+        (method && !method->reads_tiles))
+        return fail_room(cuda, needed);
+    *place = (struct rw_cuda_place){.is_far = 1, .n_columns = 1};
+    RW_TRY(find_needed(cuda, cuts, source, &taken));
+    const uint64_t free_bytes = cuda->memory.free_bytes;
+    place->least_bytes = taken;
+    if (taken > free_bytes)
+        return fail_room(cuda, taken);
+    /* The device allocates memory in large pages, so small allocations cannot use all of it. */
+    const uint64_t pages = cuda->memory.is_limited ? 0 : free_bytes / RW_TUNE_FAR_PAGES_SHARE;
+    const uint64_t left = free_bytes - taken > pages ? free_bytes - taken - pages : 0;
+    uint64_t more = (uint64_t)((double)left * RW_TUNE_FAR_COLUMNS_SHARE) / bytes;
+    more = more < cuts->n_features - 1 ? more : cuts->n_features - 1;
+    place->n_columns += (uint32_t)more;
+    place->row_bytes = left - more * bytes;
+    for (;;) { /* rows are padded, so they may take slightly more memory than planned */
+        RW_TRY(find_needed(cuda, cuts, source, &taken));
+        if (taken <= cuda->memory.free_bytes || place->row_bytes == 0)
+            return RW_OK;
+        const uint64_t over = (taken - cuda->memory.free_bytes + PADDING - 1) / PADDING * PADDING;
+        place->row_bytes -= over < place->row_bytes ? over : place->row_bytes;
+    }
+}
+
+/* Decides where the training set's codes are stored, within the free memory. */
+static int find_place(struct rw_cuda *cuda, struct rw_cuts *cuts,
+                      const struct rw_cuda_source *source)
+{
+    uint64_t needed;
+    cuda->codes.place.is_far = 0;
+    cuda->codes.place.least_bytes = 0;
+    for (;;) {
+        RW_TRY(find_needed(cuda, cuts, source, &needed));
+        if (needed <= cuda->memory.free_bytes)
+            return RW_OK;
+        if (!rw_device_cache_drop_unused(cuda->device->number))
+            return place_far(cuda, cuts, source, needed);
+        RW_TRY(find_free(cuda));
+    }
+}
+
+/* ---- loading ---- */
+
+/* Makes the training set's cuts: those of cached or ready codes, or new ones, by the device if its
+ * memory suffices, else by the host. *column: the array source->code_of, if ready codes need one;
+ * the caller frees it. */
 static int make_cuts(struct rw_cuda *cuda, struct rw_cuda_source *source, uint32_t **column)
 {
     struct rw_host *host = &cuda->host;
@@ -292,11 +441,11 @@ int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dat
     if (set == 0) {
         RW_TRY(rw_cuda_workers_connect(&cuda->workers));
         engine->has_all_splits = cuda->workers.peers && !engine->rules.symmetric;
-        RW_TRY(rw_cuda_find_free(cuda));
+        RW_TRY(find_free(cuda));
         RW_TRY(make_cuts(cuda, &source, &column));
-        RW_TRY(rw_cuda_find_place(cuda, cuda->host.set[0].bins->cuts, &source));
+        RW_TRY(find_place(cuda, cuda->host.set[0].bins->cuts, &source));
     }
-    return rw_cuda_load_set(cuda, set, &source);
+    return load_set(cuda, set, &source);
 }
 
 void rw_cuda_unload(struct rw_cuda *cuda)
@@ -306,4 +455,100 @@ void rw_cuda_unload(struct rw_cuda *cuda)
         rw_cuda_metrics_free(cuda->set[set].metrics);
     rw_cuda_codes_release(&cuda->codes);
     rw_arena_free(&cuda->memory.arena);
+}
+
+/* ---- the plan ---- */
+
+int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, struct rw_plan *out)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    struct rw_cuda_place *place = &cuda->codes.place;
+    struct rw_cuda_source source = {.dataset = data->set[0], .codes = data->bins};
+    RW_SCOPED(rw_cuts_free) struct rw_cuts *cuts = NULL;
+    RW_FREED uint32_t *code_of = NULL;
+    out->on_gpu = 1;
+    snprintf(out->device, sizeof(out->device), "cuda:%d, %s", cuda->device->number,
+             cuda->device->name);
+    if (!cuda->memory.free_bytes) {
+        rw_device_cache_drop_unused(cuda->device->number);
+        RW_TRY(find_free(cuda));
+    }
+    RW_TRY(rw_host_plan_cuts(&cuda->host, data->set[0], data->bins, &cuts, &code_of));
+    source.code_of = code_of;
+    const int placed = find_place(cuda, cuts, &source);
+    if (placed < 0 && placed != RW_ERR_MEMORY)
+        return placed;
+    RW_TRY(dry_run(cuda, cuts, &source, data, out));
+    out->free_bytes = cuda->memory.free_bytes;
+    if (placed < 0 && place->least_bytes > out->most_bytes)
+        out->most_bytes = place->least_bytes;
+    if (!data->bins) { /* before anything is loaded; if they do not fit, the host makes the cuts */
+        const uint64_t bytes = rw_cuda_cuts_bytes(data->set[0], engine->rules.cut.bins);
+        if (bytes > out->most_bytes && bytes <= out->free_bytes)
+            out->most_bytes = bytes;
+    }
+    /* If there is no room for measuring the link, its usual rate is assumed. */
+    if (place->is_far && rw_device_link_rate(cuda->device, &place->link_rate) < 0)
+        place->link_rate = RW_TUNE_FAR_LINK_RATE;
+    out->link_rate = place->link_rate;
+    return placed < 0 || out->most_bytes > out->free_bytes ? fail_room(cuda, out->most_bytes)
+                                                           : RW_OK;
+}
+
+/* ---- time ---- */
+
+static double histogram_bytes(const struct rw_cuda *cuda, const struct rw_plan_work *work)
+{
+    const int32_t most = rw_quantise_limit(cuda->host.base.rules.bits);
+    const int narrow = rw_hist_is_narrow((uint64_t)work->docs, most);
+    return work->leaves * work->bins * (double)rw_hist_cell_bytes(work->newton, narrow);
+}
+
+/* Returns the bytes per document of host-resident codes. Before they are placed, estimates them
+ * from the needed memory that exceeds the free memory. */
+static double far_doc_bytes(struct rw_cuda *cuda, const struct rw_plan_work *work)
+{
+    const double docs = work->docs + work->other_docs;
+    const double needed =
+        work->docs * (work->row_bytes + RW_TUNE_PLAN_HELD_BYTES) + histogram_bytes(cuda, work);
+    if (cuda->codes.place.is_far)
+        return cuda->codes.place.far_doc_bytes;
+    if (cuda->memory.free_bytes || docs < 1.0 || find_free(cuda) < 0)
+        return 0.0;
+    const double far = (needed - (double)cuda->memory.free_bytes) / docs;
+    cuda->memory.free_bytes = 0; /* determined again when data is loaded */
+    return fmin(fmax(far, 0.0), work->row_bytes);
+}
+
+/* Estimates the milliseconds per tree to read host memory: rows for histograms, and columns for
+ * splits. Columns are at most one per split and per feature, without those that fit the device. */
+static double far_ms(struct rw_cuda *cuda, const struct rw_plan_work *work)
+{
+    const struct rw_cuda_place *place = &cuda->codes.place;
+    const double doc_bytes = far_doc_bytes(cuda, work);
+    const double rate = place->link_rate > 0.0 ? place->link_rate : RW_TUNE_FAR_LINK_RATE;
+    const double columns = fmin(work->features, work->leaves - 1.0) - place->n_columns;
+    const double a_level =
+        work->newton ? RW_TUNE_FAR_LEVEL_PASSES_NEWTON : RW_TUNE_FAR_LEVEL_PASSES;
+    const double share = work->newton ? RW_TUNE_FAR_COLUMNS_READ_NEWTON : RW_TUNE_FAR_COLUMNS_READ;
+    const double passes = 1.0 + log2(work->leaves) * a_level;
+    const double bytes = doc_bytes * passes / RW_TUNE_FAR_GATHER_RATE + fmax(columns, 0.0) * share;
+    return doc_bytes > 0.0 ? work->docs * bytes / rate * 1e3 : 0.0;
+}
+
+double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work)
+{
+    struct rw_cuda *cuda = rw_cuda_of(engine);
+    const double levels = log2(work->leaves);
+    const double batches = fmin(work->leaves - 1.0, 2.0 * levels + 6.0);
+    const double bytes =
+        work->docs * rw_plan_passes(work) * (work->row_bytes + RW_TUNE_PLAN_ROW_BYTES) +
+        work->docs * (levels * RW_TUNE_PLAN_LEVEL_BYTES + RW_TUNE_PLAN_DOC_BYTES) +
+        work->other_docs * (levels + 1.0) * RW_TUNE_PLAN_WALK_BYTES +
+        histogram_bytes(cuda, work) * RW_TUNE_PLAN_CELL_PASSES;
+    const double pair_ms = work->visits * RW_TUNE_PLAN_PAIR_NS / 1e6 *
+                           (RW_TUNE_PLAN_MULTIPROCESSORS / cuda->device->n_multiprocessors);
+    const double rate = rw_device_bandwidth(cuda->device) * RW_TUNE_PLAN_BANDWIDTH_SHARE;
+    return bytes / rate * 1e3 + pair_ms + batches * RW_TUNE_PLAN_BATCH_US / 1e3 +
+           far_ms(cuda, work);
 }
