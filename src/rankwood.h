@@ -1632,7 +1632,7 @@ struct rw_comm_functions {
      * where i is this worker. */
     int (*reduce_scatter)(void *user, const void *send, void *recv, size_t n_each,
                           enum rw_comm_type type, void *stream);
-    /* send: [bytes]. recv: [n_workers][bytes]. */
+    /* send: [bytes]. recv: [n_workers][bytes]. Host memory only. */
     int (*all_gather)(void *user, const void *send, void *recv, size_t bytes, void *stream);
     /* Sends n_send[i] bytes to each worker i, and receives n_recv[i] bytes from it. Both buffers
      * are in worker order, without gaps. n_send, n_recv: [n_workers]. Host memory only. */

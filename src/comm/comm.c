@@ -34,8 +34,8 @@ int rw_comm_new(struct rw_ctx *ctx, const struct rw_comm_functions *functions, v
         return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "invalid worker %d of %d: expected 1 to %d workers, numbered from 0", worker,
                        n_workers, RW_MAX_WORKERS);
-    if (!functions->all_reduce || !functions->reduce_scatter || !functions->all_gather ||
-        (!functions->device && !functions->all_to_all))
+    if (!functions->all_reduce || !functions->reduce_scatter ||
+        (!functions->device && (!functions->all_gather || !functions->all_to_all)))
         return rw_fail(ctx, RW_ERR_ARGUMENT, "a function of the communicator is missing");
     RW_TRY(RW_NEW(ctx, *out, 1));
     (*out)->functions = *functions;

@@ -103,16 +103,6 @@ static int check_reduce_scatter(struct worker *r, size_t n_each, enum rw_comm_ty
     return differs(r, r->d_recv, bytes, "reduce_scatter");
 }
 
-static int check_all_gather(struct worker *r, size_t bytes)
-{
-    const struct rw_comm_functions *f = &r->comm->functions;
-    RW_TRY(fill(r, (bytes + 3) / 4 * 4));
-    RW_TRY(rw_comm_all_gather(r->ctx, r->host, r->right, bytes));
-    RW_TRY(called(r, f->all_gather(r->comm->user, r->d_send, r->d_recv, bytes, r->device->stream),
-                  "all_gather"));
-    return differs(r, r->d_recv, bytes * (size_t)rw_n_workers(r->ctx), "all_gather");
-}
-
 static int check_calls(struct worker *r)
 {
     static const size_t sizes[] = {1, 2, 3, 7, 1000, 1023, 34816, 1000003};
@@ -122,7 +112,6 @@ static int check_calls(struct worker *r)
                 RW_TRY(check_all_reduce(r, sizes[s], (enum rw_comm_type)type, (enum rw_comm_op)op));
             RW_TRY(check_reduce_scatter(r, sizes[s], (enum rw_comm_type)type));
         }
-        RW_TRY(check_all_gather(r, sizes[s]));
     }
     return RW_OK;
 }

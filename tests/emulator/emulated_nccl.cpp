@@ -15,9 +15,9 @@ namespace
 {
 
 enum result { SUCCESS = 0, INVALID_ARGUMENT = 4, INVALID_USAGE = 5, REMOTE_ERROR = 6 };
-enum type { UINT8 = 1, UINT32 = 3, UINT64 = 5 };
+enum type { UINT32 = 3, UINT64 = 5 };
 enum op { SUM = 0, MAX = 2, MIN = 3, NONE };
-enum kind { INIT, ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER };
+enum kind { INIT, ALL_REDUCE, REDUCE_SCATTER };
 constexpr std::chrono::seconds PATIENCE{20};
 
 struct call {
@@ -80,17 +80,9 @@ template <typename T> std::vector<T> reduce(const std::vector<call> &calls, size
 template <typename T> void perform(const std::vector<call> &calls)
 {
     const size_t n = calls[0].n, n_ranks = calls.size();
-    std::vector<T> all;
-    if (calls[0].kind == ALL_GATHER) {
-        for (const call &one : calls) {
-            const T *send = static_cast<const T *>(one.send);
-            all.insert(all.end(), send, send + n);
-        }
-    } else {
-        all = reduce<T>(calls, 0, calls[0].kind == ALL_REDUCE ? n : n * n_ranks);
-    }
+    const bool scatters = calls[0].kind == REDUCE_SCATTER;
+    const std::vector<T> all = reduce<T>(calls, 0, scatters ? n * n_ranks : n);
     for (size_t rank = 0; rank < n_ranks; rank++) {
-        const bool scatters = calls[0].kind == REDUCE_SCATTER;
         const size_t count = scatters ? n : all.size();
         if (count > 0)
             std::memcpy(calls[rank].recv, all.data() + (scatters ? rank * n : 0),
@@ -107,9 +99,6 @@ int perform_any(const std::vector<call> &calls)
     if (calls[0].kind == INIT)
         return SUCCESS;
     switch (calls[0].type) {
-    case UINT8:
-        perform<uint8_t>(calls);
-        return SUCCESS;
     case UINT32:
         perform<uint32_t>(calls);
         return SUCCESS;
@@ -178,7 +167,7 @@ int ncclCommInitRank(communicator **out, int n_ranks, id of, int rank)
     *out = new communicator{group_of(of, n_ranks), static_cast<size_t>(rank)};
     if ((*out)->of->calls.size() != static_cast<size_t>(n_ranks))
         return INVALID_USAGE;
-    return meet(**out, {INIT, 0, UINT8, NONE, nullptr, nullptr});
+    return meet(**out, {INIT, 0, UINT32, NONE, nullptr, nullptr});
 }
 
 int ncclCommDestroy(communicator *comm)
@@ -223,10 +212,5 @@ int ncclReduceScatter(const void *send, void *recv, size_t n_each, int type, int
                       communicator *comm, void *)
 {
     return meet(*comm, {REDUCE_SCATTER, n_each, type, op, send, recv});
-}
-
-int ncclAllGather(const void *send, void *recv, size_t n, int type, communicator *comm, void *)
-{
-    return meet(*comm, {ALL_GATHER, n, type, NONE, send, recv});
 }
 }

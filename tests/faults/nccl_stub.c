@@ -16,7 +16,6 @@ int ncclCommGetAsyncError(void *comm, int *out);
 const char *ncclGetErrorString(int result);
 int ncclAllReduce(void);
 int ncclReduceScatter(void);
-int ncclAllGather(void);
 
 int ncclGetUniqueId(struct id *out)
 {
@@ -64,11 +63,6 @@ int ncclAllReduce(void)
 }
 
 int ncclReduceScatter(void)
-{
-    return INTERNAL_ERROR;
-}
-
-int ncclAllGather(void)
 {
     return INTERNAL_ERROR;
 }

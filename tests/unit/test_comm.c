@@ -387,7 +387,11 @@ Test(comm, functions_that_lack_one, .init = setup, .fini = teardown)
     functions.all_to_all = NULL;
     cr_assert_eq(rw_comm_new(ctx, &functions, NULL, 0, 2, &comm), RW_ERR_ARGUMENT);
     cr_assert_null(comm);
-    functions.device = 1; /* needs none */
+    functions.all_to_all = own_functions.all_to_all;
+    functions.all_gather = NULL;
+    cr_assert_eq(rw_comm_new(ctx, &functions, NULL, 0, 2, &comm), RW_ERR_ARGUMENT);
+    functions.all_to_all = NULL;
+    functions.device = 1; /* needs neither */
     cr_assert_eq(rw_comm_new(ctx, &functions, NULL, 0, 2, &comm), RW_OK);
     cr_assert_eq(rw_ctx_set_comm(ctx, comm), RW_ERR_ARGUMENT);
     rw_comm_free(comm);

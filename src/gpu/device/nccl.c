@@ -1,5 +1,5 @@
-/* Sums and exchanges among workers with one GPU each, by NCCL (device.h). The library is loaded
- * when it is first needed, so the program also runs without it. */
+/* Sums among workers with one GPU each, by NCCL (device.h). The library is loaded when it is first
+ * needed, so the program also runs without it. */
 #include "gpu/device/device.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ struct nccl_id {
     char internal[128];
 };
 enum { NCCL_SUCCESS = 0, NCCL_IN_PROGRESS = 7 };
-enum { NCCL_UINT8 = 1, NCCL_UINT32 = 3, NCCL_UINT64 = 5 };
+enum { NCCL_UINT32 = 3, NCCL_UINT64 = 5 };
 enum { NCCL_SUM = 0, NCCL_MAX = 2, NCCL_MIN = 3 };
 
 /* Functions of the library. Handles are pointers; results, types and operations are ints. */
@@ -33,8 +33,6 @@ static struct {
                       cudaStream_t stream);
     int (*reduce_scatter)(const void *send, void *recv, size_t n_each, int type, int op, void *comm,
                           cudaStream_t stream);
-    int (*all_gather)(const void *send, void *recv, size_t n, int type, void *comm,
-                      cudaStream_t stream);
     char why_not[512]; /* empty: the library is available */
 } nccl;
 
@@ -50,10 +48,9 @@ static const struct {
     {"ncclGetErrorString", &nccl.error_text},
     {"ncclAllReduce", &nccl.all_reduce},
     {"ncclReduceScatter", &nccl.reduce_scatter},
-    {"ncclAllGather", &nccl.all_gather},
 };
 
-/* Opens the library and finds its functions. If that fails, writes the reason to nccl.why_not. */
+/* Opens the library and finds its functions, or writes to nccl.why_not. */
 static void load(void)
 {
     const char *named = getenv("RANKWOOD_NCCL");
@@ -115,11 +112,6 @@ static int nccl_reduce_scatter(void *user, const void *send, void *recv, size_t 
     return !user || nccl.reduce_scatter(send, recv, n_each, types[type], NCCL_SUM, user, stream);
 }
 
-static int nccl_all_gather(void *user, const void *send, void *recv, size_t bytes, void *stream)
-{
-    return !user || nccl.all_gather(send, recv, bytes, NCCL_UINT8, user, stream);
-}
-
 static void nccl_close(void *user, int exit_status)
 {
     if (user)
@@ -131,7 +123,6 @@ static const struct rw_comm_functions nccl_functions = {
     .device = 1,
     .all_reduce = nccl_all_reduce,
     .reduce_scatter = nccl_reduce_scatter,
-    .all_gather = nccl_all_gather,
 };
 
 int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s)
@@ -174,8 +165,8 @@ enum { WARM_WORDS = 1024 };
  * it is made here, with few words. */
 static void connect_workers(struct beginning *b)
 {
-    const size_t n = (size_t)b->n_workers * WARM_WORDS, bytes = 2 * n * sizeof(uint64_t);
-    uint64_t *d = NULL; /* [2][n] */
+    const size_t n = (size_t)b->n_workers * WARM_WORDS, bytes = (n + WARM_WORDS) * sizeof(uint64_t);
+    uint64_t *d = NULL; /* [n] to send, [WARM_WORDS] received */
     cudaStream_t stream = NULL;
     b->error = cudaSetDevice(b->device);
     if (b->error == cudaSuccess)
@@ -191,8 +182,6 @@ static void connect_workers(struct beginning *b)
             nccl.reduce_scatter(d, d + n, WARM_WORDS, NCCL_UINT64, NCCL_SUM, b->comm, stream);
         if (b->result == NCCL_SUCCESS)
             b->result = nccl.all_reduce(d, d, 2, NCCL_UINT64, NCCL_MAX, b->comm, stream);
-        if (b->result == NCCL_SUCCESS)
-            b->result = nccl.all_gather(d + n, d, WARM_WORDS, NCCL_UINT64, b->comm, stream);
         b->error = cudaStreamSynchronize(stream);
     }
     if (stream)
@@ -210,8 +199,8 @@ static void *begin(void *user)
     return NULL;
 }
 
-/* Waits for the thread, at most BEGIN_S seconds and while no worker has failed. Returns 1 if the
- * thread is done. Otherwise the thread frees `b` when it ends. */
+/* Waits for the thread, at most BEGIN_S seconds and while no worker has failed. Returns 1 if it is
+ * done; otherwise it frees `b` when it ends. */
 static int await(struct rw_ctx *ctx, struct beginning *b)
 {
     const double until = rw_clock_ms() + 1e3 * BEGIN_S;
@@ -269,9 +258,9 @@ static int fill_card(struct rw_ctx *ctx, const struct rw_device *device, struct 
     if (rw_worker(ctx) > 0 || !card->has_nccl)
         return RW_OK;
     const int result = nccl.get_id(&card->id);
-    return result == NCCL_SUCCESS
-               ? RW_OK
-               : rw_fail(ctx, RW_ERR_MACHINE, "NCCL gives no id: %s", nccl.error_text(result));
+    if (result != NCCL_SUCCESS)
+        return rw_fail(ctx, RW_ERR_MACHINE, "NCCL gives no id: %s", nccl.error_text(result));
+    return RW_OK;
 }
 
 /* Checks all cards; has the same result on all workers. */
