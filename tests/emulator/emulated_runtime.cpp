@@ -354,11 +354,6 @@ cudaError_t cudaFreeHost(void *p)
     return p ? given_back() : cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetPCIBusId(char *, int, int)
-{
-    return cudaErrorNotSupported;
-}
-
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes)
 {
     MAY_FAIL("cuda-ask");

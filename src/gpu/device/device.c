@@ -1,10 +1,8 @@
 /* Implements cu_check.h and device.h, except for device_tuning.c and nccl.c. */
 #include "gpu/device/device.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "binning/bins.h"
 #include "gpu/device/cu_check.h"
@@ -29,51 +27,15 @@ static int is_unsupported(cudaError_t error)
            error == cudaErrorCompatNotSupportedOnDevice || error == cudaErrorNotSupported;
 }
 
-/* Finds a function. to: the address of a function pointer. Returns 1 if it is there. */
-static int symbol(void *library, const char *name, void *to)
-{
-    void *const found = dlsym(library, name);
-    memcpy(to, &found, sizeof(found));
-    return found != NULL;
-}
-
-/* Reads a GPU's free and total memory through NVIDIA's management library (NVML), which works even
- * if CUDA cannot start on the GPU. Returns 1, or 0 if they are unknown. */
-static int memory_of(int number, size_t *free_bytes, size_t *all_bytes)
-{
-    struct {
-        unsigned long long total, free, used;
-    } memory = {0};
-    char bus[32];
-    void *device = NULL, *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    int (*begin)(void), (*end)(void), (*find)(const char *, void **), (*get)(void *, void *);
-    if (library && symbol(library, "nvmlInit_v2", &begin) &&
-        symbol(library, "nvmlShutdown", &end) &&
-        symbol(library, "nvmlDeviceGetHandleByPciBusId_v2", &find) &&
-        symbol(library, "nvmlDeviceGetMemoryInfo", &get) &&
-        cudaDeviceGetPCIBusId(bus, sizeof(bus), number) == cudaSuccess && begin() == 0) {
-        if (find(bus, &device) != 0 || get(device, &memory) != 0)
-            memory.total = 0;
-        end();
-    }
-    (void)cudaGetLastError();
-    if (library)
-        dlclose(library);
-    *free_bytes = memory.free;
-    *all_bytes = memory.total;
-    return memory.total > 0;
-}
-
-/* Reports a lack of device memory. what: the operation or the thing that needs the memory, for the
- * message. needed: the bytes of it; 0: unknown. is_open: the device is the thread's current one. */
+/* Reports a lack of device memory. what: the operation or thing that needs `needed` bytes of it; 0:
+ * unknown. is_open: the device is the thread's current one. */
 static int fail_full(struct rw_ctx *ctx, int number, int is_open, size_t needed, const char *what)
 {
     size_t free_bytes = 0, all_bytes = 0;
     char bytes[64] = "more memory", there[96] = "";
     if (needed)
         snprintf(bytes, sizeof(bytes), "%.1f MB", (double)needed / 1e6);
-    if ((is_open && cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess) ||
-        memory_of(number, &free_bytes, &all_bytes))
+    if (is_open && cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess)
         snprintf(there, sizeof(there), ", and %.1f of its %.1f MB are free",
                  (double)free_bytes / 1e6, (double)all_bytes / 1e6);
     (void)cudaGetLastError();
@@ -497,9 +459,6 @@ int rw_device_cache_drop_unused(int device)
 
 /* ---- copies between the host and a GPU, which are counted ---- */
 
-/* Bytes that one thread copies to a pinned buffer at a time. */
-enum { PIECE = 1 << 20 };
-
 /* Enqueues a copy, unless it has 0 bytes, and counts it. */
 static int enqueue(const struct rw_device *device, void *to, const void *from, size_t bytes,
                    enum cudaMemcpyKind kind, cudaStream_t stream)
@@ -655,28 +614,26 @@ struct rw_transfer_pipe {
     struct slot slot[RW_TRANSFER_MOST_STREAMS];
 };
 
-static int slot_init(struct rw_transfer_pipe *pipe, struct slot *slot)
-{
-    RW_TRY(rw_device_stream(pipe->device->ctx, &pipe->arena, 0, &slot->stream));
-    RW_TRY(rw_device_event(pipe->device->ctx, &pipe->arena, 0, &slot->copied));
-    return rw_device_alloc_in(pipe->device->ctx, &pipe->arena, &slot->d_chunk, pipe->chunk_bytes);
-}
-
 int rw_transfer_pipe_new(const struct rw_device *device, size_t chunk_bytes, uint32_t n_streams,
                          struct rw_transfer_pipe **out)
 {
+    struct rw_ctx *ctx = device->ctx;
     RW_SCOPED(rw_transfer_pipe_free) struct rw_transfer_pipe *pipe = NULL;
     *out = NULL;
     if (chunk_bytes < 1 || n_streams < 1 || n_streams > RW_TRANSFER_MOST_STREAMS)
-        return rw_fail(device->ctx, RW_ERR_ARGUMENT,
+        return rw_fail(ctx, RW_ERR_ARGUMENT,
                        "a pipe of %u streams and chunks of %zu bytes; expected 1 to %d streams",
                        n_streams, chunk_bytes, RW_TRANSFER_MOST_STREAMS);
-    RW_TRY(RW_NEW(device->ctx, pipe, 1));
+    RW_TRY(RW_NEW(ctx, pipe, 1));
     pipe->device = device;
     pipe->chunk_bytes = chunk_bytes;
-    for (; pipe->n_slots < n_streams; pipe->n_slots++)
-        RW_TRY(slot_init(pipe, &pipe->slot[pipe->n_slots]));
-    RW_TRY(rw_device_event(device->ctx, &pipe->arena, 0, &pipe->order));
+    for (; pipe->n_slots < n_streams; pipe->n_slots++) {
+        struct slot *slot = &pipe->slot[pipe->n_slots];
+        RW_TRY(rw_device_stream(ctx, &pipe->arena, 0, &slot->stream));
+        RW_TRY(rw_device_event(ctx, &pipe->arena, 0, &slot->copied));
+        RW_TRY(rw_device_alloc_in(ctx, &pipe->arena, &slot->d_chunk, chunk_bytes));
+    }
+    RW_TRY(rw_device_event(ctx, &pipe->arena, 0, &pipe->order));
     *out = RW_TAKE(pipe);
     return RW_OK;
 }
@@ -740,6 +697,8 @@ int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_
     pipe->next = (pipe->next + 1) % pipe->n_slots;
     return use(user, &chunk);
 }
+
+enum { PIECE = 1 << 20 }; /* bytes that one thread copies at a time */
 
 struct copy_job {
     char *to;
