@@ -1,10 +1,8 @@
 /* Finds the boundaries of columns, and makes codes, from raw values, by the rules of
- * binning/bins.h: ranks over sampled values, true neighbours over all values. A rank is an index
- * floor(k n / bins) in the sorted sample, for k = 1 to bins - 1. Values are compared as integer
- * keys (base/bits.h).
+ * binning/bins.h. A rank is an index floor(k n / bins) in the sorted sample, for k = 1 to bins - 1.
+ * Values are compared as integer keys (base/bits.h).
  *
- * Shapes: device_cuts.h. Codes [n_docs] of 16 bits, then in the elements of a tile or the words of
- * a column.
+ * Shapes: device_cuts.h. Codes are [n_docs] of 16 bits, then in a tile or a column.
  *
  * Decomposition: a thread per value or document. CUB (a library of the CUDA toolkit) sorts and
  * selects. One block with a thread per rank finds the boundaries. Ranks form runs of equal values.
@@ -19,8 +17,7 @@
 #include "gpu/device/kernel.cuh"
 
 enum { THREADS = 256, RANKS = RW_MAX_BOUNDS + 1, BLOCKS_MOST = 4096 };
-/* Minimum documents of a block that counts codes, so that clearing and adding its cells costs
- * little in comparison. */
+/* Minimum documents of a block that counts codes, compared with which its cells cost little. */
 enum { COUNTED_DOCS = 8192 };
 
 static unsigned blocks_of(uint64_t n)
@@ -72,8 +69,8 @@ __global__ void __launch_bounds__(THREADS)
         d_sample[i] = d_key[d_row[i]];
 }
 
-/* Returns the key of the boundary that rank number k gives, 1 <= k < bins; 0 if it gives no
- * boundary. n: number of sampled values that are not missing. */
+/* Returns the key of the boundary of rank number k, 1 <= k < bins; 0: none. n: number of sampled
+ * values that are not missing. */
 RW_DEVICE uint32_t bound_of_rank(const struct rw_cuda_cut_job &s, uint32_t n, uint32_t k)
 {
     const uint32_t here = s.d_sample[(uint64_t)k * n / s.bins];
@@ -199,8 +196,8 @@ __global__ void __launch_bounds__(THREADS) code_kernel(const struct rw_cuda_code
     }
 }
 
-/* Writes one feature's codes into a tile. Two codes of 4 bits share a byte, and both features may
- * be written at the same time, so codes of 4 bits are written by atomics. */
+/* Writes one feature's codes into a tile. Two features of 4 bits, which may be written at the same
+ * time, share bytes, so this takes atomics. */
 __global__ void __launch_bounds__(THREADS)
     code_tile_kernel(const uint16_t *d_code, uint32_t n_docs, int bits, uint32_t lanes,
                      uint32_t lane, uint32_t shift, void *d_word)
@@ -230,8 +227,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Counts the documents of each code. A block has fewer than 2^32 documents, so its counters in
- * shared memory have 32 bits. */
+/* Counts the documents of each code, fewer than 2^32 in a block. */
 __global__ void __launch_bounds__(THREADS)
     code_count_kernel(const uint16_t *d_code, uint32_t n_docs, uint32_t n_bins,
                       unsigned long long *d_count)

@@ -1,6 +1,5 @@
 /* The small kernels of the engine. They send small data and answer the host, copy columns from
- * tiles, compute checksums of columns, move histograms and add to scores. Each section below
- * explains its kernels. */
+ * tiles, compute checksums of columns, move histograms and add to scores. */
 #include <cuda_runtime.h>
 #include <string.h>
 
@@ -12,9 +11,8 @@
 /* ---- small data, and answers ----
  *
  * A kernel that has small data among its arguments takes less time than a copy, which work before
- * and after it in the stream cannot overlap. The host waits for a few words at a time. A kernel
- * that writes them to page-locked memory of the host takes less time than a copy and a wait for the
- * stream.
+ * and after it in the stream cannot overlap. A kernel that writes a few words to page-locked memory
+ * of the host takes less time than a copy and a wait for the stream.
  *
  * Shapes: words of 32 bits. Decomposition: one block. */
 enum { ANSWER_THREADS = 256, SMALL_WORDS = RW_CUDA_SMALL_BYTES / sizeof(uint32_t) };
@@ -78,8 +76,7 @@ extern "C" int rw_cuda_copy_answer(void *d_from, uint32_t n, int clear, uint32_t
  *
  * A partition of many documents by one feature reads 32 bytes per document from tiles, but only one
  * or two from a column. So features that split large nodes repeatedly are worth a copy of their
- * column (copy_kernel). sum_kernel computes checksums of columns, which differ when the codes
- * differ.
+ * column (copy_kernel). sum_kernel computes checksums.
  *
  * Decomposition of copy_kernel: a block takes DOCS documents, and a thread every COLUMNS_THREADS-th
  * of them. Decomposition of sum_kernel: each column has SUM_BLOCKS blocks, and each takes every
@@ -91,8 +88,7 @@ enum {
     SUM_BLOCKS = 64
 };
 
-/* Copies a thread's codes of a block. first: the thread's first document. An element of a tile is a
- * word with codes of 4 or 8 bits, or a code of 16 bits in 2 bytes. */
+/* Copies a thread's codes of a block. first: the thread's first document. ELEMENT: of a tile. */
 template <class ELEMENT, class CODE>
 static __device__ __forceinline__ void copy_block(const struct rw_cuda_column &from,
                                                   uint32_t n_docs, uint64_t first, CODE *d_to)
@@ -155,9 +151,8 @@ extern "C" int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32
 
 /* ---- moving histograms ----
  *
- * The histograms of a batch need consecutive buffers, after those that are still useful. When too
- * few buffers are free at the end of the pool, the last histograms that are still useful move into
- * buffers that are not.
+ * The histograms of a batch need consecutive buffers. When too few are free at the end of the pool,
+ * the last histograms that are still useful move into buffers that are not.
  *
  * Shapes: cells [buffer][n_cells] of a group, moved as words of 32 bits.
  *
@@ -195,8 +190,8 @@ extern "C" int rw_cuda_move(const struct rw_cuda_cells *cells, const struct rw_c
 
 /* ---- scores ----
  *
- * These kernels add a finished tree's values to scores. For the documents that the tree was grown
- * on, values_kernel uses the leaves that rw_cuda_leaf_sums recorded. For all other documents,
+ * These kernels add a finished tree's values to scores: values_kernel those of the leaves that
+ * rw_cuda_leaf_sums recorded, for the documents that the tree was grown on. For all others,
  * walk_kernel walks down the tree by the document's codes.
  *
  * Shapes: scores [n_docs] in double. Each tree adds once to each document, so the order of threads
@@ -235,7 +230,6 @@ extern "C" int rw_cuda_add_values(const uint16_t *d_leaf_of, const float *d_valu
                        stream, d_leaf_of, d_value, d_sampled, n_docs, d_score);
 }
 
-/* Walks the tree. BY_SET: 1 if some nodes may have sets. */
 template <int BY_SET>
 static __global__ void __launch_bounds__(SCORES_THREADS) walk_kernel(const struct rw_cuda_walk a)
 {

@@ -25,8 +25,7 @@ extern "C" {
 
 /* ---- codes of a set ---- */
 
-/* Where one feature's codes are stored: in a set's tiles, or in a separate column
- * (gpu/hist/hist.h). */
+/* Where a feature's codes are stored: in a set's tiles, or in a column (gpu/hist/hist.h). */
 struct rw_cuda_column {
     const void *d_word;   /* elements of its tile, or its column */
     uint32_t bytes;       /* of an element: 1, 2 or 4 */
@@ -100,8 +99,8 @@ struct rw_cuda_sample {
 int rw_cuda_draw(const struct rw_cuda_sample *sample, int of_docs, void *stream);
 int rw_cuda_finish_sample(const struct rw_cuda_sample *sample, int of_docs, void *stream);
 
-/* Lists the documents with d_sampled not 0, ascending, in d_list, and writes their number to
- * d_n_selected. If d_sampled is NULL, lists all n_docs and leaves d_n_selected unchanged. */
+/* Lists the documents with d_sampled not 0, ascending, and writes their number to d_n_selected. If
+ * d_sampled is NULL, lists all. */
 size_t rw_cuda_list_bytes(uint32_t n_docs); /* bytes of scratch */
 int rw_cuda_list_sampled(const uint8_t *d_sampled, uint32_t n_docs, uint32_t *d_list,
                          uint32_t *d_n_selected, void *d_scratch, size_t scratch_bytes,

@@ -3,10 +3,9 @@
  *
  * Shapes: arrays by document; one struct rw_cuda_begin.
  *
- * Decomposition: in sample_kernel threads stride over queries, and in sample_docs_kernel over
- * documents. In spread_kernel warps stride over queries, with lanes over a query's documents. In
- * quantise_kernel threads stride over documents, and a block adds up its sums before it adds them
- * to struct rw_cuda_begin. All sums are of integers, so the order of blocks does not matter. */
+ * Decomposition: threads stride over queries (sample_kernel) or documents, or warps over queries
+ * with lanes over documents (spread_kernel). In quantise_kernel a block adds up its sums before it
+ * adds them to struct rw_cuda_begin. Sums are of integers, so their order does not matter. */
 #include <cub/block/block_reduce.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -21,7 +20,6 @@ static_assert(THREADS == 256, "blocks per multiprocessor: device_tuning.c");
 
 /* ---- samples ---- */
 
-/* Draws queries. */
 static __global__ void sample_kernel(const struct rw_cuda_sample a)
 {
     for (uint64_t q = grid_first<THREADS>(); q < a.n_queries; q += grid_step<THREADS>()) {
@@ -38,8 +36,7 @@ static __global__ void sample_kernel(const struct rw_cuda_sample a)
     }
 }
 
-/* Marks the documents of the kept queries. If no query is kept, it keeps the one with the lowest
- * random number, the first of equals. */
+/* Marks the documents of the kept queries, or of the one that replaces them. */
 static __global__ void spread_kernel(const struct rw_cuda_sample a)
 {
     const uint32_t lane = threadIdx.x % WARP;
@@ -83,8 +80,7 @@ static __global__ void sample_docs_kernel(const struct rw_cuda_sample a)
         atomicAdd(&a.d_lowest[1], n_kept);
 }
 
-/* If no document is kept, keeps the one with the lowest random number, the first of equals. One
- * thread. */
+/* If no document is kept, keeps the one with the lowest random number. One thread. */
 static __global__ void keep_doc_kernel(const struct rw_cuda_sample a)
 {
     if (a.d_lowest[1] == 0 && a.d_lowest[0] != ~0ull)
@@ -94,9 +90,8 @@ static __global__ void keep_doc_kernel(const struct rw_cuda_sample a)
 extern "C" int rw_cuda_draw(const struct rw_cuda_sample *sample, int of_docs, void *stream)
 {
     const uint32_t n = of_docs ? sample->n_docs : sample->n_queries;
-    TRY_CUDA(
-        cudaMemsetAsync(&sample->d_lowest[0], 0xff, sizeof(*sample->d_lowest),
-                        (cudaStream_t)stream)); /* the largest number: no item has been drawn yet */
+    TRY_CUDA(cudaMemsetAsync(&sample->d_lowest[0], 0xff, sizeof(*sample->d_lowest),
+                             (cudaStream_t)stream)); /* the largest number: no item yet */
     TRY_CUDA(
         cudaMemsetAsync(&sample->d_lowest[1], 0, sizeof(*sample->d_lowest), (cudaStream_t)stream));
     return launch_grid(of_docs ? sample_docs_kernel : sample_kernel,

@@ -1,7 +1,6 @@
 /* Adds up the cells of histograms over all workers. Where GPUs can read each other's memory, each
- * reads the cells that it needs (gather_kernel). Otherwise cells are packed into messages, and
- * their sums over all workers are unpacked. Messages should be small, so a cell's numbers have only
- * as many bits as their sums over all workers can need.
+ * reads the cells that it needs (gather_kernel). Otherwise cells are packed into messages, with as
+ * many bits as their sums over all workers can need, and these sums are unpacked.
  *
  * Shapes: struct rw_cuda_exchange. A message has a part for each worker that receives one. Parts
  * are padded, so that those of all workers have the same length.
@@ -55,8 +54,7 @@ static __device__ void put(const struct rw_cuda_exchange &a, const struct rw_cud
         d64[2 * (uint64_t)a.n_cells] = (uint64_t)cell.hess;
 }
 
-/* Splits a word into the count, the hessian and the lambda, from the lowest bits up. The lambda is
- * signed. */
+/* Splits a word into the count, the hessian and, signed, the lambda, from the lowest bits up. */
 static __device__ struct cell unpacked(int64_t word, const struct rw_cuda_wire &wire)
 {
     struct cell cell;
@@ -85,8 +83,7 @@ static __device__ struct cell get(const struct rw_cuda_exchange &a, const struct
     return cell;
 }
 
-/* Writes the sums of a cell over all workers to buffer `to`, and subtracts them from buffer
- * `parent`. */
+/* Writes the sums of a cell to buffer `to`, and subtracts them from buffer `parent`. */
 static __device__ void put_own(const struct rw_cuda_cells &own, int newton, uint32_t c, uint32_t to,
                                uint32_t parent, const struct cell &cell)
 {

@@ -1,6 +1,6 @@
-/* Computes metrics on the device, so that validation in each round need not copy the scores to the
- * host. The value of a query comes from the inline functions that the host uses, and sums are
- * exact, so the means equal the host's by ==.
+/* Computes metrics on the device, so that validation need not copy the scores to the host. The
+ * value of a query comes from the inline functions that the host uses, and sums are exact, so the
+ * means equal the host's by ==.
  *
  * Shapes: metric_cuda.h.
  *
@@ -34,8 +34,8 @@ RW_DEVICE void metric_merge(struct rw_cuda_metric_part &part,
     part.sums.n_empty += other.sums.n_empty;
 }
 
-/* Multiplies a whole number below 2^120 by a weight of 0 to 2^62, exactly, and writes the product
- * and the weight to part.sums. Sets part.too_large instead if the product does not fit. */
+/* Writes the product of a whole number below 2^120 and a weight of 0 to 2^62, and the weight, to
+ * part.sums, or sets part.too_large if the product does not fit. */
 RW_DEVICE void metric_product(struct rw_cuda_metric_part &part, double whole, uint64_t weight)
 {
     const rw_uint128 size = (rw_uint128)fabs(whole);
@@ -113,8 +113,7 @@ template <class T> RW_DEVICE T *metric_at(T *p, uint64_t i)
     return p ? p + i : NULL;
 }
 
-/* Returns a query's contribution, like `add_up` in metric/metric.c. *averaged: its value, NaN if it
- * does not count. */
+/* Like `add_up` in metric/metric.c. *averaged: the query's value, NaN if it does not count. */
 RW_DEVICE struct rw_cuda_metric_part metric_of_query(const struct rw_cuda_metric_args &a,
                                                      const struct rw_cuda_metric &m, uint32_t q,
                                                      double *averaged)

@@ -2,11 +2,10 @@
  * score (-0 equals +0), then index. So any correct sort gives the order of the host.
  *
  * Blocks and the large queries use the stable sorts of CUB (a library of the CUDA toolkit), with
- * integer keys that rise where scores fall (metric/metric.h). Keys have 64 bits; a block first
- * tries short keys of 32 bits. A warp sorts words in its registers with a network of shuffles. A
- * word has a document's index in its low bits and a short key, of 24 to 27 bits, in the others. If
- * similar scores with equal short keys are then in the wrong order, the block or warp sorts its
- * query again with keys of 64 bits.
+ * keys of 64 bits that rise where scores fall (metric/metric.h). A block first tries short keys of
+ * 32 bits. A warp sorts words in its registers with a network of shuffles. A word has a document's
+ * index in its low bits and a short key in the others. If similar scores with equal short keys are
+ * then in the wrong order, the block or warp sorts its query again with keys of 64 bits.
  *
  * Shapes: d_scores and d_order [n_docs], query by query.
  *
@@ -48,9 +47,8 @@ enum {
     RANK_BLOCK_ITEMS = RW_RANK_BLOCK_DOCS / RANK_THREADS
 };
 
-/* A document in a sorted list. index: its index in the query. */
 struct rank_item {
-    uint32_t key, index;
+    uint32_t key, index; /* index: of the document in the query */
 };
 
 /* The sorted indices of a lane, aligned so that few stores write them. */
@@ -70,8 +68,8 @@ union rank_shared {
     struct rank_item first[RANK_THREADS];
 };
 
-/* Returns a key as of rw_falling_key, but of 32 bits, for the score rounded to float. It rises
- * where scores fall, but similar scores have equal keys. */
+/* Returns a key as of rw_falling_key, for the score rounded to float: similar scores have equal
+ * keys. */
 RW_DEVICE uint32_t rank_short_key(double score)
 {
     const uint32_t bits = __float_as_uint((float)score + 0.0f); /* -0 becomes +0 */
@@ -80,9 +78,8 @@ RW_DEVICE uint32_t rank_short_key(double score)
 
 /* ---- A warp's words ---- */
 
-/* Maps a query's scores to buckets of equal width. Bucket numbers rise where scores fall, because
- * all roundings are monotone. They are below 2^bits - 1. If the range is too narrow or too wide,
- * all are 0. */
+/* Maps a query's scores to buckets of equal width, whose numbers rise where scores fall, because
+ * all roundings are monotone. They are below 2^bits - 1, and all 0 if the range does not fit. */
 struct rank_buckets {
     float highest, scale;
 };
@@ -152,8 +149,7 @@ template <int ITEMS, int SIZE = 2> RW_DEVICE void rank_sort_words(uint32_t (&wor
     }
 }
 
-/* Loads keys and indices: item k of thread t has the index t * ITEMS + k. Items past the end sort
- * last. */
+/* Loads keys and indices: item k of thread t has the index t * ITEMS + k. */
 template <class KEY, int ITEMS>
 RW_DEVICE void rank_load(const double *d_scores, struct rw_query_range query, uint32_t thread,
                          KEY (&key)[ITEMS], uint32_t (&index)[ITEMS])
@@ -182,8 +178,7 @@ RW_DEVICE void rank_store(uint32_t *d_order, struct rw_query_range query, uint32
     }
 }
 
-/* Returns true if two neighbours a, b of the list, sorted by short keys, have equal short keys and
- * are in the wrong order by their 64-bit keys. */
+/* Returns true if two neighbours a, b, sorted by short keys, are in the wrong order. */
 RW_DEVICE bool rank_is_open(const double *d_scores, struct rw_query_range query,
                             const struct rank_item &a, const struct rank_item &b)
 {
@@ -205,8 +200,6 @@ RW_DEVICE bool rank_any_open(const double *d_scores, struct rw_query_range query
     return any;
 }
 
-/* Sorts a block's query by 32-bit keys, which is faster. If two similar scores are then in the
- * wrong order, sorts it again by 64-bit keys. */
 template <int ITEMS>
 RW_DEVICE void rank_by_block(const double *d_scores, struct rw_query_range query,
                              union rank_shared &shared, uint32_t *d_order)
@@ -235,8 +228,6 @@ RW_DEVICE void rank_by_block(const double *d_scores, struct rw_query_range query
     rank_store<ITEMS>(d_order, query, threadIdx.x, index);
 }
 
-/* Sorts a warp's query by words of a bucket and an index. If two scores of a bucket are then in the
- * wrong order, sorts it again by 64-bit keys. */
 template <int ITEMS>
 RW_DEVICE void rank_by_warp(const double *d_scores, struct rw_query_range query,
                             union rank_shared &shared, uint32_t *d_order)
@@ -324,8 +315,7 @@ __global__ void __launch_bounds__(RANK_THREADS, RW_BLOCKS_HELD(RANK_THREADS, RW_
 
 /* ---- Large queries ---- */
 
-/* Returns the large query that contains item i of the list: the last one that begins at or before
- * it. */
+/* Returns the large query that contains item i of the list. */
 RW_DEVICE uint32_t rank_part(const struct rw_cuda_rank_large &large, uint32_t i)
 {
     return rw_numbers_under(large.d_begin, large.n, (uint64_t)i + 1) - 1;

@@ -1,18 +1,17 @@
 /* Computes lambdarank's gradients by every delta except NDCG's, and those of drawn pairs. They
  * equal the doubles of objective/lambdarank.c: deltas and pairs come from the inline functions that
- * the host uses, and each sum is added in the host's order. cu_gradient.cu turns them into
- * integers.
+ * the host uses, and each sum is added in the host's order. cu_gradient.cu makes integers of them.
  *
  * Shapes: struct rw_objective_args in lambda_cuda.h.
  *
  * Decomposition: a warp per query. It first writes two arrays by position: grades, and prefixes
- * over the documents above. Then each lane computes one pair of 32 at a time, and writes its lambda
- * and hessian to shared memory if it has any. Lanes 0 to 2 add these in order: gradients, hessians,
- * and the query's lambdas. Pairs of the top documents are computed row by row. A row has one upper
- * document and all partners below it. Each partner has one pair per row, which its own lane adds,
- * so only the upper document's sums need an order. For relevance, a row visits only documents of
- * the other grade, through a list. Drawn pairs are computed in the order of the documents' grades.
- * Lanes 0 and 1 add them to both documents. */
+ * over the documents above. Then each lane computes one pair of 32 at a time, and writes it to
+ * shared memory if it has any. Lanes 0 to 2 add these in order: gradients, hessians, and the
+ * query's lambdas. Pairs of the top documents are computed row by row. A row has one upper document
+ * and all partners below it, or for relevance those of the other grade, through a list. Each
+ * partner has one pair per row, which its own lane adds, so only the upper document's sums need an
+ * order. Drawn pairs are in the order of the documents' grades. Lanes 0 and 1 add them to both
+ * documents. */
 #include "gpu/objective/lambda_block.cuh"
 #include "objective/objective.h"
 
@@ -34,11 +33,10 @@ struct pairs {
 struct ranked {
     struct rw_delta_query delta;
     const uint32_t *order; /* documents by position */
-    uint32_t
-        *list; /* the n_relevant relevant positions, rising; from the end, the others, rising */
+    uint32_t *list;        /* the relevant positions, rising; from the end, the others, rising */
     uint32_t first, n_relevant;
     int norm;
-    double sum; /* lane 0: scratch; lane 1: scratch; lane 2: sum of the pairs' lambdas */
+    double sum; /* lane 2: of the pairs' lambdas; lanes 0 and 1: scratch */
 };
 
 /* Does the work of rw_delta_prepare, clears the query's sums, and makes its list and positions. */
@@ -89,8 +87,8 @@ RW_DEVICE void prepare(const struct rw_objective_args &a, struct ranked &query)
     query.delta.n_relevant = (double)n_relevant;
 }
 
-/* Writes a pair of each lane that has one to `pairs`, in the order of lanes. gradient: the
- * pair's part of the better or upper document's sum. Returns the number of pairs. */
+/* Writes a pair of each lane that has one to `pairs`, in the order of lanes. gradient: of the
+ * better or upper document. Returns the number of pairs. */
 RW_DEVICE uint32_t collect(struct pairs &pairs, bool any, double gradient, double hessian,
                            uint32_t better, uint32_t worse)
 {
@@ -107,8 +105,8 @@ RW_DEVICE uint32_t collect(struct pairs &pairs, bool any, double gradient, doubl
     return __popc(who);
 }
 
-/* Computes the pair of the row's document and the one at position `below`, unless it adds nothing.
- * Returns true if there is a pair. real: as on the host; is_above: the row's document is better. */
+/* Computes the pair of the row's document and the one at position `below`. Returns true if there is
+ * one. is_above: the row's document is better. */
 RW_DEVICE bool compute_pair(const struct rw_objective_args &a, const struct ranked &query,
                             struct rw_delta_row &row, uint32_t below, struct rw_lambda_real &real,
                             bool &is_above)

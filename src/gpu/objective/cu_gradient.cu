@@ -6,10 +6,9 @@
  * Shapes: all arrays are [n_docs].
  *
  * Decomposition: a grid strides over the documents twice. The first pass finds the largest
- * magnitudes by their bits, since doubles of 0 or more are ordered like their bits. The second pass
- * makes the integers. It computes residuals again, which is cheaper than storing them. Fixed
- * point needs one pass only. For any objective, pair_largest_kernel<false> finds the largest
- * magnitudes of finished integers again (rw_cuda_lambdas_largest). */
+ * magnitudes by their bits, since doubles of 0 or more are ordered like their bits. The second
+ * makes the integers, and computes residuals again, which is cheaper than storing them. Fixed point
+ * needs one pass only. */
 #include "gpu/objective/lambda_cuda.h"
 #include "gpu/objective/lambda_block.cuh"
 #include "objective/objective.h"
@@ -68,8 +67,8 @@ __global__ void gradient_round_kernel(const __grid_constant__ struct rw_objectiv
     }
 }
 
-/* Finds the largest magnitudes of the final integers in d_pair. FIXED: first copies user gradients
- * in fixed point to d_pair, and writes their units. */
+/* Finds the largest magnitudes of the integers in d_pair. FIXED: these are first copied from user
+ * gradients in fixed point. */
 template <bool FIXED>
 __global__ void pair_largest_kernel(const __grid_constant__ struct rw_objective_args a)
 {

@@ -4,17 +4,17 @@
  *
  * Shapes: struct rw_objective_args in lambda_cuda.h. A document's slot is its index by falling
  * gain, which never changes. For each tree the documents get places: first the upper documents
- * (positions under the truncation) by slot, then the others by slot. In this file, a run of
- * documents is the upper documents of one gain. Their partners are at the places after the run,
- * except a hole: the other documents of that gain. So no thread sees a pair of equal gains or sees
- * a pair twice, and the places decide which document has the larger gain.
+ * (positions under the truncation) by slot, then the others by slot. In this file, a run is the
+ * upper documents of one gain. Their partners are at the places after the run, except a hole: the
+ * other documents of that gain. So no thread sees a pair of equal gains or sees a pair twice, and
+ * the places decide which document has the larger gain.
  *
  * Decomposition: a block per query of over RW_LAMBDA_WARP_DOCS documents, else a warp per query.
- * There are three launches, which differ in shared memory: blocks, warps, and warps with queries of
- * up to RW_LAMBDA_NARROW_DOCS documents. Run by run, a thread has one partner, or SLOTS partners if
- * the query is bounded (lambda_bounded.h). It keeps the partners' sums in registers, and adds their
- * pairs with each upper document of the run in turn. The sums of an upper document are added over
- * the warp. Spread queries have kernels of their own, in the last part. */
+ * There are three launches, which differ in shared memory: blocks, warps, and warps with narrow
+ * queries. Run by run, a thread has one partner, or SLOTS partners if the query is bounded
+ * (lambda_bounded.h). It keeps the partners' sums in registers, and adds their pairs with each
+ * upper document of the run in turn, whose sums are added over the warp. Spread queries have
+ * kernels of their own, in the last part. */
 #include "gpu/objective/lambda_block.cuh"
 #include "gpu/objective/lambda_bounded.h"
 
@@ -31,14 +31,12 @@ struct alignas(16) lambda_item { /* loaded at once */
     double score, discount;
 };
 
-/* A query, and its documents in shared memory. */
 struct lambda_query {
     uint32_t first, n, n_top;  /* first document, documents, upper documents */
     float ideal, scale, sigma; /* ideal DCG; 2^(RW_LAMBDA_EXPONENT - shift) */
     int shift, norm;           /* rw_lambda_shift; 1: divide by score differences */
     const double *d_gain;      /* [n] by slot; of spread queries by document */
-    /* The thread's sum of its pairs' lambdas, each that of the document with the larger gain: two
-     * sums as in struct rw_sum. */
+    /* The thread's sum of its pairs' lambdas, each of the larger gain, as in struct rw_sum. */
     long long hi, lo;
     struct lambda_item *item;             /* [n] by place, as are the sums and slots */
     unsigned long long *lambda, *hessian; /* [n] sums */
@@ -66,9 +64,8 @@ RW_DEVICE struct lambda_query lambda_query_of(const struct rw_objective_args &a,
 }
 
 /* Computes one pair of an upper document and a document of the thread, at any positions. gain_diff:
- * own gain minus the upper document's. lambda: that of the own document, with its sign. Negating an
- * operand of a difference, a product or a rounding negates the result, so the result equals the
- * host's. */
+ * own gain minus the upper document's. lambda: of the own document. Negating an operand of a
+ * difference, a product or a rounding negates the result, so the result equals the host's. */
 RW_DEVICE struct rw_lambda_pair lambda_pair(const struct lambda_query &query,
                                             const struct lambda_item &upper,
                                             const struct lambda_item &own, float gain_diff)
@@ -111,11 +108,11 @@ template <bool BLOCK> struct lambda_group {
     }
 };
 
-/* Documents that a thread loads before it uses the first, so that it waits for memory only once. */
+/* Documents that a thread loads before it uses the first. */
 enum { AT_ONCE = 4 };
 
-/* Computes the place of each position from the positions by slot, which to_place has on entry, and
- * the ends of gains. One warp calls it. */
+/* Computes the place of each position, from the positions by slot in to_place, and the ends of
+ * gains. One warp calls it. */
 RW_DEVICE void lambda_find_places(const struct lambda_query &query)
 {
     const uint32_t lane = threadIdx.x % 32;
@@ -206,8 +203,8 @@ RW_DEVICE void lambda_fill(const struct rw_objective_args &a, const struct lambd
     group::sync();
 }
 
-/* Returns the end of the run of upper documents that starts at place `begin` and has slots below
- * `below`. Every lane calls it. */
+/* Returns the end of the run that starts at place `begin` and has slots below `below`. Every lane
+ * calls it. */
 RW_DEVICE uint32_t lambda_run_end(const struct lambda_query &query, uint32_t begin, uint32_t below)
 {
     for (uint32_t base = begin; base < query.n_top; base += 32) {
@@ -233,8 +230,8 @@ RW_DEVICE uint32_t lambda_others(const struct lambda_query &query, const struct 
     return query.n - run.end - run.hole_docs;
 }
 
-/* Returns the place of a lane's k-th partner, which is partner number base + 32 * warps * k + lane
- * of the run. The result is query.n or more if there is no such partner. */
+/* Returns the place of a lane's k-th partner, which is number base + 32 * warps * k + lane of the
+ * run. Without such a partner it is query.n or more. */
 template <bool BLOCK>
 RW_DEVICE uint32_t lambda_own_place(const struct lambda_run &run, uint32_t base, int k)
 {
@@ -242,8 +239,7 @@ RW_DEVICE uint32_t lambda_own_place(const struct lambda_run &run, uint32_t base,
     return place < run.hole ? place : place + run.hole_docs;
 }
 
-/* Returns true if the gain of the document at a place is larger than that of the run. The two gains
- * must not be equal. */
+/* Returns true if a document's gain, which differs from that of the run, is larger. */
 RW_DEVICE bool lambda_is_above(const struct lambda_query &query, const struct lambda_run &run,
                                uint32_t place)
 {
@@ -296,8 +292,7 @@ struct bounded_own {
     struct rw_bounded_parts lambda, hessian; /* sums, with biases */
 };
 
-/* Loads a document of the thread. Past the end, it loads any document and sets its gain difference
- * to 0. */
+/* Loads a document of the thread; past the end, any one with a gain difference of 0. */
 RW_DEVICE void bounded_take(const struct lambda_query &query, float sigma,
                             const struct lambda_run &run, uint32_t place, struct bounded_own &own)
 {
@@ -313,8 +308,8 @@ RW_DEVICE void bounded_take(const struct lambda_query &query, float sigma,
 #endif
 }
 
-/* Adds the pairs of one upper document with the lane's K partners to the partners' sums, and to the
- * upper document's sums `lambda` and `hessian`. All of these include biases. */
+/* Adds the pairs of an upper document with the lane's K partners to the partners' sums, and to
+ * `lambda` and `hessian`. All of these include biases. */
 template <int K>
 RW_DEVICE void bounded_pairs(const struct rw_bounded_query &bounded,
                              const struct lambda_item &upper, struct bounded_own (&own)[K],
@@ -354,8 +349,7 @@ RW_DEVICE void bounded_add(struct lambda_query &query, uint32_t place, uint32_t 
 }
 
 /* Adds all pairs of the run's upper documents with K documents of each lane. Upper documents are
- * taken 32 at a time, and lane j keeps the sums of the j-th. So the parts of 32 K pairs stay below
- * 2^31. */
+ * taken 32 at a time, so that parts stay below 2^31, and lane j keeps the sums of the j-th. */
 template <bool BLOCK, int K>
 RW_DEVICE void bounded_add_pairs(struct lambda_query &query, const struct rw_bounded_query &bounded,
                                  const struct lambda_run &run, uint32_t base)
@@ -419,7 +413,7 @@ RW_DEVICE void bounded_add_up_to(struct lambda_query &query, const struct rw_bou
 
 /* ---- A query ---- */
 
-/* Adds the pairs of all runs. A run, of the gain of slots [above, below), may be empty. */
+/* Adds the pairs of all runs, of the gains of slots [above, below). */
 template <bool BLOCK, bool BOUNDED>
 RW_DEVICE void lambda_runs(struct lambda_query &query, const struct rw_bounded_query &bounded)
 {
@@ -446,8 +440,7 @@ RW_DEVICE void lambda_runs(struct lambda_query &query, const struct rw_bounded_q
     }
 }
 
-/* Queries d_by_size[begin, end), each for a block or a warp. room: documents for which shared
- * memory has room. */
+/* Queries d_by_size[begin, end), each for a block or a warp with room for `room` documents. */
 struct lambda_jobs {
     uint32_t begin, end, room;
 };
@@ -515,8 +508,7 @@ RW_DEVICE void lambda_job(const struct rw_objective_args &a, const struct lambda
     largest.raise(a.run.d_info);
 }
 
-/* Launches of different queries may overlap. Each ends after the launch before it, so that work
- * after the last one follows all of them. */
+/* Launches may overlap, but each ends after the one before it. */
 template <bool BLOCK>
 __global__ void __launch_bounds__(THREADS, RW_TUNE_LAMBDA_BLOCKS)
     lambda_kernel(const __grid_constant__ struct rw_objective_args a, const struct lambda_jobs jobs)
@@ -539,8 +531,7 @@ extern "C" int rw_cuda_lambda_prepare(void)
     return cudaSuccess;
 }
 
-/* Launches the queries of blocks, then those of warps, with those of up to RW_LAMBDA_NARROW_DOCS
- * documents last. The kernels compute the final integers from scores and order. */
+/* Launches the queries of blocks, then those of warps, narrow ones last. */
 static int launch_queries(const struct rw_objective_args *args, cudaStream_t stream)
 {
     /* d_by_size has the spread queries first, because they are the largest */
@@ -570,19 +561,15 @@ static int launch_queries(const struct rw_objective_args *args, cudaStream_t str
 
 /* ---- Spread queries ----
  *
- * Queries with so many documents or pairs that several blocks share each of them. The integers are
- * identical to those of rw_lambda_query. Gains are in input order.
- *
  * Decomposition: lambda_begin_kernel clears the sums. In lambda_spread_kernel, a block has a job
- * (struct rw_lambda_job): up to RW_LAMBDA_SPREAD_LOWS documents, by position, and some of the upper
- * ones. It adds their pairs to the sums in device memory. lambda_end_kernel makes the final
- * integers from the sums, with a thread per document. */
+ * (struct rw_lambda_job) and adds its pairs to the sums in device memory. lambda_end_kernel makes
+ * the final integers from the sums, with a thread per document. Gains are in input order. */
 enum { SPREAD_SLOTS = RW_TUNE_LAMBDA_SPREAD_SLOTS, DOC_THREADS = RW_LAMBDA_SPREAD_LOWS };
 
 static_assert(RW_LAMBDA_SPREAD_LOWS == THREADS * SPREAD_SLOTS, "as jobs are listed");
 
-/* Clears the sums of spread queries. The block after the last job clears d_total, and initialises
- * d_info for a run of LambdaRank, whether it has spread queries or not. */
+/* Clears the sums of spread queries. The block after the last job, which all runs have, clears
+ * d_total and initialises d_info. */
 __global__ void lambda_begin_kernel(const __grid_constant__ struct rw_objective_args a)
 {
     if (blockIdx.x < a.n_jobs) {
@@ -601,8 +588,7 @@ __global__ void lambda_begin_kernel(const __grid_constant__ struct rw_objective_
         a.d_total[i].hi = a.d_total[i].lo = 0;
 }
 
-/* A thread's documents, for spread queries. */
-struct spread_own {
+struct spread_own { /* a thread's documents */
     struct lambda_item item[SPREAD_SLOTS];
     double gain[SPREAD_SLOTS];
     uint32_t position[SPREAD_SLOTS];
@@ -620,8 +606,7 @@ struct spread_shared {
     unsigned long long total[2];
 };
 
-/* Adds the pairs of upper documents at positions [top, end) with those of the thread. It adds to
- * the upper documents' sums in shared memory and to the thread's own. */
+/* Adds the pairs of upper documents at positions [top, end) with those of the thread. */
 RW_DEVICE void spread_add_pairs(struct lambda_query &query, struct spread_shared &shared,
                                 uint32_t top, uint32_t end, struct spread_own &own)
 {

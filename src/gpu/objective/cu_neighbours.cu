@@ -5,13 +5,12 @@
  * Shapes: struct rw_objective_args in lambda_cuda.h.
  *
  * Decomposition: a block per query finds the best score. A thread per document computes its power
- * (exp of its score minus the best) and its key (the power with noise) in each ranking. cu_rank.cu
- * sorts the keys. For pairs, a warp per query takes 32 positions at a time, one per lane. A lane
- * adds its document's pairs with the neighbours above and below to the document's sums. So each
- * pair is computed twice, but each sum belongs to one lane and needs no atomics. The state above a
- * position (objective/neighbours.h) is computed from the top down, as on the host; every lane
- * computes the states of all 32 positions. If deltas do not depend on the documents above,
- * LARGE_WARPS warps share a large query's positions. */
+ * and its key (the power with noise) in each ranking. cu_rank.cu sorts the keys. For pairs, a warp
+ * per query takes 32 positions at a time, one per lane. A lane adds its document's pairs with the
+ * neighbours above and below to the document's sums. So each pair is computed twice, but each sum
+ * belongs to one lane and needs no atomics. The state above a position (objective/neighbours.h) is
+ * computed from the top down, as on the host, by every lane. If deltas do not depend on the
+ * documents above, LARGE_WARPS warps share a large query's positions. */
 #include "gpu/objective/lambda_block.cuh"
 #include "objective/objective.h"
 
@@ -66,9 +65,9 @@ RW_DEVICE struct rw_neighbour neighbours_at(const struct rw_objective_args &a, u
     return at;
 }
 
-/* Returns the sum of the pairs of the document at position r with its neighbours. order: the
- * query's documents, best first. top: number of pairs; pair k has positions k and k + 1. above,
- * before: the states (objective/neighbours.h) above position r and above the one before it. */
+/* Returns the sum of the pairs of the document at position r with its neighbours. top: number of
+ * pairs; pair k has positions k and k + 1. above, before: the states above position r and above the
+ * one before it. */
 RW_DEVICE struct rw_lambda_pair neighbours_sum(const struct rw_objective_args &a,
                                                const uint32_t *order, uint32_t r, uint32_t top,
                                                double over, double above, double before)
@@ -90,8 +89,7 @@ RW_DEVICE struct rw_lambda_pair neighbours_sum(const struct rw_objective_args &a
     return sum;
 }
 
-/* Adds the pairs of queries d_query[begin, end). Each has one warp, or gridDim.y warps if its
- * deltas do not depend on the documents above. */
+/* Adds the pairs of queries d_by_size[begin, end), each by gridDim.y warps. */
 __global__ void __launch_bounds__(QUERY_THREADS)
     neighbours_add_kernel(const __grid_constant__ struct rw_objective_args a, uint32_t begin,
                           uint32_t end)

@@ -1,16 +1,15 @@
-/* Gradients of objectives whose numbers are real and whose pairs, if any, are not needed: softmax
- * (listnet, xendcg), queryrmse and logistic. They equal the doubles of the host, because both use
- * the inline functions of objective/objective.h and add a query's numbers in the order of its
- * documents. cu_gradient.cu turns them into integers. Queries outside the sample are computed, too,
- * because all gradients are checked, as on the host.
+/* Gradients of softmax (listnet, xendcg), queryrmse and logistic. They equal the doubles of the
+ * host, because both use the inline functions of objective/objective.h and add a query's numbers in
+ * the order of its documents. cu_gradient.cu makes integers of them. Queries outside the sample are
+ * computed, too, because all gradients are checked, as on the host.
  *
  * Shapes: struct rw_objective_args in lambda_cuda.h.
  *
  * Decomposition: logistic has a thread per document. The others sum two terms per document over the
  * query: a power and a target amount, or a weighted residual and a weight. A warp computes a query,
  * or a block if it has over RW_RANK_BLOCK_DOCS documents. Its threads write the terms to the arrays
- * of the result. One warp adds them in order: every lane adds the terms of all lanes, so that each
- * has both sums. Last, the threads compute the gradients from the terms and the sums. */
+ * of the result. One warp adds them in order, each lane both sums. Last, the threads compute the
+ * gradients from the terms and the sums. */
 #include "gpu/objective/lambda_block.cuh"
 #include "objective/objective.h"
 
@@ -34,14 +33,12 @@ __global__ void __launch_bounds__(DOC_THREADS)
 
 /* ---- Two sums per query ---- */
 
-/* The sums of a query, and for softmax 1 if its gains differ. */
 struct query_sums {
     double first, second;
-    int can_rank;
+    int can_rank; /* of softmax: 1: gains differ */
 };
 
-/* Writes the two terms of the query's document i. origin: the best score, or the residual of the
- * first document. */
+/* Writes the two terms of a document. origin: the best score, or the first document's residual. */
 template <enum rw_objective_device LOSS>
 RW_DEVICE void write_terms(const struct rw_objective_args &a, uint32_t doc, double origin)
 {
@@ -58,8 +55,7 @@ RW_DEVICE void write_terms(const struct rw_objective_args &a, uint32_t doc, doub
             a.d_gain[doc], rw_cuda_random(a.seed, a.first_doc + doc, a.tree, RW_STREAM_XENDCG));
 }
 
-/* Adds the terms of the query's documents in order. Every lane of a warp calls it and gets the
- * result. */
+/* Adds the terms of the query's documents in order. Every lane of a warp calls it. */
 template <enum rw_objective_device LOSS>
 RW_DEVICE struct query_sums add_terms(const struct rw_objective_args &a, uint32_t first, uint32_t n)
 {

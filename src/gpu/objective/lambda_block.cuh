@@ -1,5 +1,4 @@
-/* Functions for the kernels of gradients: sums over a warp, atomics, largest magnitudes, the best
- * score, scans and random words. */
+/* Functions for the kernels of gradients. */
 #pragma once
 
 #include <stdint.h>
@@ -8,8 +7,8 @@
 #include "gpu/objective/lambda_cuda.h"
 #include "objective/lambda.h"
 
-/* Returns the sum over a whole warp, modulo 2^64, in all lanes. It adds parts of 27 bits, since the
- * sum of 32 of these fits into the 32 bits that the hardware adds. */
+/* Returns the sum over a whole warp, modulo 2^64, in all lanes. It adds parts of 27 bits, 32 of
+ * which fit into the 32 bits that the hardware adds. */
 RW_DEVICE long long lambda_warp_sum(long long v)
 {
     const unsigned long long bits = (unsigned long long)v;
@@ -21,9 +20,8 @@ RW_DEVICE long long lambda_warp_sum(long long v)
                        ((unsigned long long)high << 54));
 }
 
-/* Adds to 64 bits of shared memory by two atomics of 32 bits, because atomics of 64 bits are loops
- * there. Each addition that wraps the low word carries into the high one, so their order does not
- * matter. */
+/* Adds to 64 bits of shared memory by two atomics of 32 bits, in any order, because atomics of 64
+ * bits are loops there. */
 RW_DEVICE void lambda_shared_add(unsigned long long *sum, long long v)
 {
     uint32_t *word = reinterpret_cast<uint32_t *>(sum);
@@ -34,8 +32,8 @@ RW_DEVICE void lambda_shared_add(unsigned long long *sum, long long v)
         atomicAdd(&word[1], high);
 }
 
-/* Raises *largest to the largest value v of a whole warp. Most warps find *largest large enough,
- * and need no atomic. Every lane calls this function. */
+/* Raises *largest to the largest value v of a whole warp, every lane of which calls it. Most warps
+ * find *largest large enough, and need no atomic. */
 RW_DEVICE void lambda_raise(uint64_t *largest, uint64_t v)
 {
     const uint32_t high = (uint32_t)(v >> 32), most = rw_warp_max(high);
@@ -95,9 +93,8 @@ template <int THREADS> RW_DEVICE double lambda_best(const double *scores, uint32
     return best;
 }
 
-/* Returns the sum or the product of the numbers of the lanes before the caller's, which are added
- * or multiplied to `next` one after another, as on the host. Then `next` has those of all lanes.
- * Every lane of a warp calls it. */
+/* Adds or multiplies the numbers of all lanes of a warp to `next`, one after another as on the
+ * host. Returns the result of the lanes before the caller's. */
 RW_DEVICE double lambda_scan(bool by_product, double number, double &next)
 {
     double mine = next;

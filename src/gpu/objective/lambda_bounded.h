@@ -1,13 +1,12 @@
 /* Computes pairs as objective/lambda.h does, in fewer instructions and without a branch, for
  * queries whose numbers are bounded. The integers are identical.
  *
- * A query is bounded under these conditions. sigma is in [2^-20, 1.25] (rw_bounded_rule). Gains are
- * in [0, 2^31], and unequal ones differ by at least 2^-40 (order_query in lambda_cuda.c). There are
- * at most 2,048 documents (blocks and warps have fewer). Scores are within 2^20 and within
- * 40 / sigma of one another (rw_bounded_scores). Then no operation overflows or comes near the
- * denormal numbers, exp needs no clamp, and a unit is 2^-40. A pair's lambda and hessian are under
- * 64 (delta, rho, s: objective/pair_tmpl.h), because delta <= 1 / 0.01 (the ideal DCG is at least
- * the largest gain) and rho / (0.01 + |s|) <= 50 for such a sigma.
+ * The conditions: sigma is in [2^-20, 1.25] (rw_bounded_rule). Gains are in [0, 2^31], and unequal
+ * ones differ by at least 2^-40 (order_query in lambda_cuda.c). There are at most 2,048 documents.
+ * Scores are within 2^20 and within 40 / sigma of one another (rw_bounded_scores). Then no
+ * operation overflows or comes near the denormal numbers, exp needs no clamp, and a unit is 2^-40.
+ * A pair's lambda and hessian are under 64 (delta, rho, s: objective/pair_tmpl.h), because delta <=
+ * 1 / 0.01 (the ideal DCG is at least the largest gain) and rho / (0.01 + |s|) <= 50.
  *
  * Why the integers are identical:
  *
@@ -38,9 +37,8 @@ struct rw_bounded_query {
     float sigma;
 };
 
-/* An integer in two parts: (high - RW_BOUNDED_HIGH_BIAS) x 2^23 + (low - RW_BOUNDED_LOW_BIAS). In a
- * sum of n integers, each part has n times its bias until that is subtracted. Parts are modulo
- * 2^32. */
+/* An integer in two parts: (high - RW_BOUNDED_HIGH_BIAS) x 2^23 + (low - RW_BOUNDED_LOW_BIAS), or a
+ * sum of n integers with n times the biases. Parts are modulo 2^32. */
 struct rw_bounded_parts {
     uint32_t high, low;
 };
@@ -113,20 +111,18 @@ RW_HD struct rw_bounded_parts rw_bounded_round(float v)
     return parts;
 }
 
-/* Returns the integer of two parts. high, low: sums of parts without biases, each below 2^31 in
- * magnitude. */
+/* high, low: sums of parts without biases, each below 2^31 in magnitude. */
 RW_HD int64_t rw_bounded_join(uint32_t high, uint32_t low)
 {
     return (int64_t)(int32_t)high * (1 << RW_BOUNDED_HIGH_SHIFT) + (int64_t)(int32_t)low;
 }
 
-/* Returns 1 if the rule's sigma is bounded. */
 RW_HD int rw_bounded_rule(const struct rw_lambda_rule *rule)
 {
     return rule->sigma >= 0x1p-20f && rule->sigma <= 1.25f;
 }
 
-/* Returns 1 if the scores are bounded. range: largest minus smallest score. */
+/* range: largest minus smallest score. */
 RW_HD int rw_bounded_scores(double range, float sigma)
 {
     return range <= 0x1p20 && range * (double)sigma <= 40.0;
@@ -163,10 +159,9 @@ RW_HD float rw_bounded_normed(const struct rw_bounded_query *query, float a, flo
     rw_bounded_reciprocal(rw_bounded_fma((p), rw_expf_power(shifted), 1.0f))
 #include "objective/pair_tmpl.h"
 
-/* Computes a pair. gain_diff: the magnitude of the difference, or 0 for no pair. discount_diff: the
- * difference, with either sign. score_diff: the difference of the two scores, in either order.
- * toward: sigma or -sigma. It is negative if score_diff is the lower gain's score minus the
- * higher's. */
+/* Computes a pair. gain_diff: the magnitude of the difference, or 0 for no pair. discount_diff,
+ * score_diff: differences with either sign. toward: sigma, or -sigma if score_diff is the lower
+ * gain's score minus the higher's. */
 RW_HD struct rw_bounded_pair rw_bounded_pair_of(const struct rw_bounded_query *query,
                                                 float gain_diff, float discount_diff,
                                                 float score_diff, float toward)
