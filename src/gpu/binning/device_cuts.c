@@ -3,8 +3,8 @@
 
 #include "gpu/device/cu_check.h"
 
-/* SLOTS: columns or features that are sent and processed at the same time. BATCH: columns whose
- * struct rw_cut_intervals stay on the device until they are read together. */
+/* SLOTS: columns or features that are processed at the same time. BATCH: columns whose struct
+ * rw_cut_intervals are read together. */
 enum { SLOTS = 3, BATCH = 1024 };
 
 /* ---- columns through a pipe ---- */
@@ -26,7 +26,7 @@ static size_t entries_bytes(const struct rw_entries *entries)
     return row_bytes(entries) + (size_t)entries->n * entries->bytes;
 }
 
-/* Sends one chunk, with all entries: their documents if `row` is set, then the data. */
+/* Sends one chunk: the documents of the entries if `row` is set, then the data. */
 static int send(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe, const struct rw_entries *entries,
                 rw_transfer_use_fn use, void *user, const void *note)
 {
@@ -55,8 +55,7 @@ static struct rw_entries code_entries(const struct rw_bins *bins, uint32_t f)
     return (struct rw_entries){codes->code, codes->row, codes->n, bytes};
 }
 
-/* Returns the bytes of the largest column, or, if `codes` is set, of the largest feature's codes.
- */
+/* Returns the bytes of the largest column or, of `codes`, of the largest feature. */
 static size_t most_bytes(const struct rw_dataset *dataset, const struct rw_bins *codes)
 {
     const uint32_t n = codes ? codes->cuts->n_features : dataset->n_columns;
@@ -92,7 +91,7 @@ static int find_chunk(void *user, const struct rw_transfer_chunk *chunk)
     return RW_OK;
 }
 
-/* Reads the intervals of the columns sent so far and computes their cuts. */
+/* Computes the cuts of the columns sent so far. */
 static int finish_batch(struct cut_search *s, struct rw_transfer_pipe *pipe)
 {
     const struct rw_cut_finder *finder = s->finder;
@@ -105,8 +104,8 @@ static int finish_batch(struct cut_search *s, struct rw_transfer_pipe *pipe)
     return rw_transfer_pipe_begin(pipe);
 }
 
-/* Makes the jobs of all slots and their scratch. job[0] has the other members; is_drawn: the sample
- * is the documents sample_row, [n_sample]. Without a device, the tables only count the bytes. */
+/* Makes the jobs of all slots and their scratch. job[0] has the other members. is_drawn: the sample
+ * is the documents sample_row, [n_sample]. */
 static int make_jobs(struct rw_device_tables *tables, int is_drawn, const uint32_t *sample_row,
                      struct rw_cuda_cut_job *job)
 {
@@ -213,30 +212,23 @@ struct coder {
     uint16_t *d_code[SLOTS]; /* [n_docs] */
 };
 
-/* The feature that a chunk contains. */
+/* The job of a chunk, before it arrives: the entries are on the host. */
 struct coded {
-    struct rw_entries entries; /* values, or existing codes */
-    uint32_t f;                /* index of the feature in the matrix */
-    struct rw_special_codes special;
+    struct rw_cuda_code_job job;
+    uint32_t f; /* index of the feature in the matrix */
 };
 
 static int code_chunk(void *user, const struct rw_transfer_chunk *chunk)
 {
     const struct coder *c = user;
     const struct coded *note = chunk->note;
-    const struct rw_cuda_coding *coding = c->coding;
-    const struct rw_cuts *cuts = coding->cuts;
-    const uint32_t feature = coding->feature[note->f];
-    uint64_t *const d_count =
-        c->d_count ? (uint64_t *)c->d_count + (uint64_t)note->f * coding->matrix.n_bins : NULL;
-    const struct rw_cuda_code_job job = {.from = arrived(chunk, &note->entries),
-                                         .n_docs = c->matrix->n_docs,
-                                         .n_cuts =
-                                             coding->codes ? 0 : rw_cuts_n_bins(cuts, feature),
-                                         .d_cut = c->d_cut + cuts->offset[feature],
-                                         .special = note->special,
-                                         .d_code = c->d_code[chunk->place]};
-    RW_CU(c->device->ctx, rw_cuda_code(&job, c->matrix, note->f, d_count, chunk->stream));
+    struct rw_cuda_code_job job = note->job;
+    const uint64_t at = (uint64_t)note->f * c->coding->matrix.n_bins;
+    job.from = arrived(chunk, &note->job.from);
+    job.d_code = c->d_code[chunk->place];
+    RW_CU(c->device->ctx,
+          rw_cuda_code(&job, c->matrix, note->f, c->d_count ? (uint64_t *)c->d_count + at : NULL,
+                       chunk->stream));
     return RW_OK;
 }
 
@@ -270,21 +262,24 @@ uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding)
            (uint64_t)coding->matrix.n_features * coding->matrix.n_bins * sizeof(uint64_t);
 }
 
-/* Sends one feature of the matrix, as values or as existing codes. */
 static int send_feature(struct coder *c, struct rw_transfer_pipe *pipe, uint32_t f)
 {
     const struct rw_cuda_coding *coding = c->coding;
+    const struct rw_cuts *cuts = coding->cuts;
     const uint32_t feature = coding->feature[f];
     struct coded note = {.f = f};
+    struct rw_cuda_code_job *job = &note.job;
+    job->n_docs = c->matrix->n_docs;
+    job->d_cut = c->d_cut + cuts->offset[feature];
     if (coding->codes) {
-        note.entries = code_entries(coding->codes, coding->code_of[feature]);
-        note.special.absent = coding->codes->codes[coding->code_of[feature]].rest;
+        job->from = code_entries(coding->codes, coding->code_of[feature]);
+        job->special.absent = coding->codes->codes[coding->code_of[feature]].rest;
     } else {
-        note.entries =
-            entries_of(rw_dataset_column(coding->dataset, coding->cuts->feature[feature]));
-        note.special = rw_cuts_special(coding->cuts, feature, coding->absent_missing);
+        job->from = entries_of(rw_dataset_column(coding->dataset, cuts->feature[feature]));
+        job->special = rw_cuts_special(cuts, feature, coding->absent_missing);
+        job->n_cuts = rw_cuts_n_bins(cuts, feature);
     }
-    return send(c->device->ctx, pipe, &note.entries, code_chunk, c, &note);
+    return send(c->device->ctx, pipe, &job->from, code_chunk, c, &note);
 }
 
 static void coder_release(struct coder *c)

@@ -1,5 +1,4 @@
-/* Makes the tables of a set's metrics on the device, and reads the results. The last part makes the
- * tables of the ranking (struct rw_cuda_rank). */
+/* Makes the tables of a set's metrics and of the ranking on the device, and reads the results. */
 #include "gpu/metric/metric_cuda.h"
 
 #include "gpu/device/cu_check.h"
@@ -46,8 +45,8 @@ static int upload_documents(struct rw_cuda_metrics *metrics, const struct rw_met
     return RW_DEVICE_TABLE(tables, args->d_discount, judgments->discount, judgments->longest);
 }
 
-/* Makes a metric's table of query weights, unless an earlier metric has made it or all weights are
- * 1. There is one table for means over queries, and one for means over documents. */
+/* Makes a table of query weights, unless an earlier metric has made it or all weights are 1. There
+ * is one for means over queries, and one for means over documents. */
 static int upload_weights(struct rw_device_tables *tables, const struct rw_judgments *judgments,
                           const struct rw_metric_kind *kind, const int64_t **d_weight)
 {
@@ -82,18 +81,23 @@ static int upload_metrics(struct rw_cuda_metrics *metrics, const struct rw_metri
     return RW_DEVICE_TABLE(tables, metrics->args.d_metric, metric, n_metrics);
 }
 
-static int load(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *plan)
+int rw_cuda_metrics_new(struct rw_ctx *ctx, struct rw_device *device,
+                        const struct rw_metric_plan *plan, struct rw_cuda_metrics **out)
 {
-    struct rw_device_tables *tables = &metrics->tables;
-    struct rw_cuda_metric_args *args = &metrics->args;
+    RW_SCOPED(rw_cuda_metrics_free) struct rw_cuda_metrics *metrics = NULL;
     const struct rw_judgments *judgments = plan->judgments;
     const size_t n_metrics = (size_t)plan->n_metrics;
+    *out = NULL;
+    RW_TRY(RW_NEW(ctx, metrics, 1));
+    struct rw_device_tables *tables = &metrics->tables;
+    struct rw_cuda_metric_args *args = &metrics->args;
+    *tables = (struct rw_device_tables){.ctx = ctx, .device = device};
     args->n_metrics = (uint32_t)n_metrics;
     args->n_parts = (judgments->n_queries + RW_METRIC_QUERIES - 1) / RW_METRIC_QUERIES;
     args->empty = plan->empty;
     args->max_gain = judgments->max_gain;
-    RW_TRY(RW_ARENA_NEW(tables->ctx, &tables->arena, metrics->metric, n_metrics));
-    RW_TRY(RW_ARENA_NEW(tables->ctx, &tables->arena, metrics->part, n_metrics));
+    RW_TRY(RW_ARENA_NEW(ctx, &tables->arena, metrics->metric, n_metrics));
+    RW_TRY(RW_ARENA_NEW(ctx, &tables->arena, metrics->part, n_metrics));
     memcpy(metrics->metric, plan->metric, n_metrics * sizeof(*plan->metric));
     RW_TRY(rw_cuda_rank_init(tables, judgments->n_docs, judgments->n_queries,
                              judgments->query_offset, &args->rank));
@@ -102,17 +106,7 @@ static int load(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *pl
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_part, NULL, n_metrics * args->n_parts));
     if (plan->by_query)
         RW_TRY(RW_DEVICE_TABLE(tables, args->d_per_query, NULL, judgments->n_queries));
-    return RW_DEVICE_TABLE(tables, args->d_result, NULL, n_metrics);
-}
-
-int rw_cuda_metrics_new(struct rw_ctx *ctx, struct rw_device *device,
-                        const struct rw_metric_plan *plan, struct rw_cuda_metrics **out)
-{
-    RW_SCOPED(rw_cuda_metrics_free) struct rw_cuda_metrics *metrics = NULL;
-    *out = NULL;
-    RW_TRY(RW_NEW(ctx, metrics, 1));
-    metrics->tables = (struct rw_device_tables){.ctx = ctx, .device = device};
-    RW_TRY(load(metrics, plan));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_result, NULL, n_metrics));
     *out = RW_TAKE(metrics);
     return RW_OK;
 }
@@ -144,14 +138,14 @@ int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_resul
     const uint32_t n = metrics->args.n_metrics;
     RW_TRY(rw_transfer_read(metrics->tables.device, metrics->part, metrics->args.d_result,
                             n * sizeof(*metrics->part)));
-    for (uint32_t m = 0; m < n; m++)
+    for (uint32_t m = 0; m < n; m++) {
+        const struct rw_metric_sums *sums = &metrics->part[m].sums;
         if (metrics->part[m].too_large)
             return 0;
-    for (uint32_t m = 0; m < n; m++)
-        out[m] = (struct rw_metric_result){
-            .mean = rw_metric_mean(metrics->metric[m].kind, &metrics->part[m].sums),
-            .n_counted = metrics->part[m].sums.n_counted,
-            .n_empty = metrics->part[m].sums.n_empty};
+        out[m] = (struct rw_metric_result){.mean = rw_metric_mean(metrics->metric[m].kind, sums),
+                                           .n_counted = sums->n_counted,
+                                           .n_empty = sums->n_empty};
+    }
     return 1;
 }
 
@@ -161,8 +155,8 @@ int rw_cuda_metrics_read_queries(const struct rw_cuda_metrics *metrics, double *
                             metrics->args.rank.n_queries * sizeof(*per_query));
 }
 
-/* Sorts queries by falling size with a counting sort; the large ones come first, in input order.
- * query: [n_queries], written. Counts the queries of each kind in *rank. */
+/* Sorts queries by falling size, large ones first in input order, to `query`, [n_queries]. Counts
+ * the queries of each kind in *rank. */
 static void sort_by_size(const uint32_t *query_offset, uint32_t n_queries,
                          struct rw_cuda_rank *rank, uint32_t *query)
 {
@@ -188,11 +182,8 @@ int rw_cuda_rank_init(struct rw_device_tables *tables, uint32_t n_docs, uint32_t
                       const uint32_t *query_offset, struct rw_cuda_rank *rank)
 {
     struct rw_cuda_rank_large *large = &rank->large;
-    RW_FREED uint32_t *query = NULL;
-    RW_FREED uint32_t *begin = NULL;
-    memset(rank, 0, sizeof(*rank));
-    rank->n_docs = n_docs;
-    rank->n_queries = n_queries;
+    RW_FREED uint32_t *query = NULL, *begin = NULL;
+    *rank = (struct rw_cuda_rank){.n_docs = n_docs, .n_queries = n_queries};
     RW_TRY(RW_NEW(tables->ctx, query, n_queries));
     sort_by_size(query_offset, n_queries, rank, query);
     RW_TRY(RW_DEVICE_TABLE(tables, rank->d_offset, query_offset, (size_t)n_queries + 1));

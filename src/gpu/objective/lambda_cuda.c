@@ -1,6 +1,5 @@
-/* Makes the tables of an objective on the device, and starts the objective's kernels. The table
- * `objectives` has a function that makes the tables, and a launcher, for each kind of objective.
- * lambda_cuda.h defines upper documents, spread queries and jobs. */
+/* Makes the tables of an objective on the device, and starts its kernels. lambda_cuda.h defines
+ * upper documents, spread queries and jobs. */
 #include "gpu/objective/lambda_cuda.h"
 
 #include "gpu/device/cu_check.h"
@@ -24,24 +23,29 @@ struct loading {
     const struct rw_engine_rules *rules;
     const struct rw_dataset *dataset;
     const double *gains; /* [n_docs]; NULL without a device */
-    uint32_t n_queries, longest;
-    /* Owns the arrays below, which are filled if there is a device. */
+    uint32_t n_docs, n_queries, longest;
+    /* Owns the arrays below, which are filled if there is a device. They become those of `args`. */
     struct rw_arena arena;
-    double *discount; /* [longest] */
-    double *ideal;    /* [n_queries] */
-    double *grade;    /* [n_docs] */
+    double *discount, *ideal, *grade, *gain;
+    uint16_t *slot;
+    uint32_t *by_grade, *begin, *same;
+    uint64_t n_wild; /* LambdaRank: queries of blocks or warps whose gains are not bounded */
     /* LambdaRank's spread queries and their jobs. `args` has their numbers. */
     uint32_t *spread;
     struct rw_lambda_job *job;
     size_t spread_room, job_room;
 };
 
+static void loading_release(struct loading *l)
+{
+    rw_arena_free(&l->arena);
+}
+
 static uint32_t docs_of(const struct loading *l, uint32_t q)
 {
     return rw_query_range(l->dataset->query_offset, q).n;
 }
 
-/* Computes discounts and ideal DCGs. */
 static int make_ideals(struct loading *l, uint32_t truncation)
 {
     struct rw_ctx *ctx = l->tables->ctx;
@@ -52,31 +56,34 @@ static int make_ideals(struct loading *l, uint32_t truncation)
                          l->discount, l->ideal);
 }
 
-static int make_grades(struct loading *l, enum rw_delta_kind delta)
+static int load_grades(struct loading *l, enum rw_delta_kind delta)
 {
-    RW_TRY(RW_ARENA_NEW(l->tables->ctx, &l->arena, l->grade, l->args->n_docs));
-    rw_delta_grades(delta, l->args->relevant, l->gains, l->dataset->label, l->args->n_docs,
-                    l->grade);
-    return RW_OK;
-}
-
-static int load_ideals(struct loading *l)
-{
-    RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_discount, l->discount, l->longest));
-    return RW_DEVICE_TABLE(l->tables, l->args->d_ideal, l->ideal, l->n_queries);
+    if (l->tables->device) {
+        RW_TRY(RW_ARENA_NEW(l->tables->ctx, &l->arena, l->grade, l->n_docs));
+        rw_delta_grades(delta, l->args->relevant, l->gains, l->dataset->label, l->n_docs, l->grade);
+    }
+    return RW_DEVICE_TABLE(l->tables, l->args->d_grade, l->grade, l->n_docs);
 }
 
 static int load_rank(struct loading *l)
 {
-    return rw_cuda_rank_init(l->tables, l->args->n_docs, l->n_queries, l->dataset->query_offset,
+    return rw_cuda_rank_init(l->tables, l->n_docs, l->n_queries, l->dataset->query_offset,
                              &l->args->rank);
+}
+
+/* Makes the tables of objectives that rank: discounts, ideal DCGs and the ranking. */
+static int load_ideals(struct loading *l)
+{
+    RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_discount, l->discount, l->longest));
+    RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_ideal, l->ideal, l->n_queries));
+    return load_rank(l);
 }
 
 /* Makes the arrays of real gradients, which the caller or a kernel writes. */
 static int load_gradients(struct loading *l)
 {
-    RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_gradient, NULL, l->args->n_docs));
-    return RW_DEVICE_TABLE(l->tables, l->args->d_hessian, NULL, l->args->n_docs);
+    RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_gradient, NULL, l->n_docs));
+    return RW_DEVICE_TABLE(l->tables, l->args->d_hessian, NULL, l->n_docs);
 }
 
 /* ---- LambdaRank's work ---- */
@@ -88,17 +95,15 @@ static uint32_t tops_of(const struct loading *l, uint32_t n)
     return truncation && truncation < n ? truncation : n;
 }
 
-/* Returns 1 if queries of n documents are spread over blocks. Queries of more documents are spread,
- * too. */
+/* Returns 1 if queries of n documents, and so those of more, are spread over blocks. */
 static int is_spread(const struct loading *l, uint32_t n)
 {
     return n > RW_LAMBDA_BLOCK_DOCS ||
            (n > RW_LAMBDA_WARP_DOCS && (uint64_t)n * tops_of(l, n) > RW_TUNE_LAMBDA_MOST_VISITS);
 }
 
-/* Adds a spread query's jobs. The documents of a job include one after the job's first upper
- * document, so that the job has at least one pair. A query with an ideal DCG of 0 has no pairs,
- * only jobs with top 0. */
+/* Adds a spread query's jobs, each with a document after its first upper one, and so with a pair. A
+ * query with an ideal DCG of 0 has no pairs, only jobs with top 0. */
 static int add_spread(struct loading *l, uint32_t q, uint32_t n)
 {
     struct rw_ctx *ctx = l->tables->ctx;
@@ -116,8 +121,7 @@ static int add_spread(struct loading *l, uint32_t q, uint32_t n)
     return RW_OK;
 }
 
-/* Returns the number of upper documents per job: about the smallest with at most
- * RW_TUNE_LAMBDA_SPREAD_JOBS jobs. */
+/* Returns the upper documents per job: about the least with RW_TUNE_LAMBDA_SPREAD_JOBS jobs. */
 static uint32_t choose_spread_tops(const struct loading *l)
 {
     uint64_t jobs = 0;
@@ -131,7 +135,6 @@ static uint32_t choose_spread_tops(const struct loading *l)
     return (uint32_t)(times < (1u << 20) ? times : 1u << 20) * RW_LAMBDA_SPREAD_TOPS;
 }
 
-/* Fills the lists, and counts the queries for blocks and for warps. */
 static int list_work(struct loading *l)
 {
     struct rw_objective_args *args = l->args;
@@ -152,21 +155,12 @@ static int list_work(struct loading *l)
     return RW_OK;
 }
 
-struct order_job {
-    const struct loading *loading;
-    double *gain;    /* [n_docs] written: d_gain of struct rw_objective_args */
-    uint16_t *slot;  /* [n_docs] written: d_slot of that struct */
-    uint64_t n_wild; /* queries of blocks or warps whose gains are not bounded */
-};
-
-/* Sorts a query by gain, unless it is spread. Returns 1 if its gains are bounded, or if it is
- * spread. */
-static int order_query(const struct order_job *job, uint32_t q)
+/* Sorts a query by gain, unless it is spread. Returns 1 if it is, or if its gains are bounded. */
+static int order_query(const struct loading *l, uint32_t q)
 {
     uint32_t order[RW_LAMBDA_BLOCK_DOCS];
-    const struct loading *l = job->loading;
     const uint32_t first = l->dataset->query_offset[q], n = docs_of(l, q);
-    double *gain = job->gain + first;
+    double *gain = l->gain + first;
     if (is_spread(l, n)) {
         memcpy(gain, l->gains + first, n * sizeof(*gain));
         return 1; /* its slots stay 0 */
@@ -174,7 +168,7 @@ static int order_query(const struct order_job *job, uint32_t q)
     rw_rank_query(l->gains + first, n, 0, order);
     for (uint32_t r = 0; r < n; r++) {
         gain[r] = l->gains[first + order[r]];
-        job->slot[first + order[r]] = (uint16_t)r;
+        l->slot[first + order[r]] = (uint16_t)r;
     }
     /* the conditions of lambda_bounded.h */
     int bounded = n == 0 || (gain[0] <= 0x1p31 && gain[n - 1] >= 0.0);
@@ -185,11 +179,11 @@ static int order_query(const struct order_job *job, uint32_t q)
 
 static int order_queries(void *user, struct rw_share *share)
 {
-    struct order_job *job = user;
+    struct loading *l = user;
     uint64_t n_wild = 0;
     RW_SHARE_EACH(share, q)
-        n_wild += !order_query(job, (uint32_t)q);
-    rw_share_add(share, &job->n_wild, n_wild);
+        n_wild += !order_query(l, (uint32_t)q);
+    rw_share_add(share, &l->n_wild, n_wild);
     return RW_OK;
 }
 
@@ -198,24 +192,22 @@ static int load_lambdas(struct loading *l)
     struct rw_device_tables *tables = l->tables;
     struct rw_ctx *ctx = tables->ctx;
     struct rw_objective_args *args = l->args;
-    struct order_job job = {.loading = l};
     args->rule = l->rules->lambda;
     if (tables->device) {
         RW_TRY(make_ideals(l, args->rule.truncation));
-        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, job.gain, l->args->n_docs));
-        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, job.slot, l->args->n_docs));
-        rw_parallel(ctx, ctx->n_threads, l->n_queries, 64, order_queries, &job);
-        args->bounded = job.n_wild == 0 && rw_bounded_rule(&args->rule);
+        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->gain, l->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->slot, l->n_docs));
+        rw_parallel(ctx, ctx->n_threads, l->n_queries, 64, order_queries, l);
+        args->bounded = l->n_wild == 0 && rw_bounded_rule(&args->rule);
         RW_CU(ctx, rw_cuda_lambda_prepare());
     }
     RW_TRY(list_work(l));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_spread, l->spread, args->n_spread));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_job, l->job, args->n_jobs));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_total, NULL, args->n_spread));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_gain, job.gain, l->args->n_docs));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_slot, job.slot, l->args->n_docs));
-    RW_TRY(load_ideals(l));
-    return load_rank(l);
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_gain, l->gain, l->n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_slot, l->slot, l->n_docs));
+    return load_ideals(l);
 }
 
 /* ---- The other objectives ---- */
@@ -224,7 +216,7 @@ static int load_lambdas(struct loading *l)
 static int load_reals(struct loading *l)
 {
     if (l->args->kind == RW_OBJECTIVE_RESIDUALS)
-        return RW_DEVICE_TABLE(l->tables, l->args->d_label, l->dataset->label, l->args->n_docs);
+        return RW_DEVICE_TABLE(l->tables, l->args->d_label, l->dataset->label, l->n_docs);
     return load_gradients(l);
 }
 
@@ -234,39 +226,31 @@ static int load_queries(struct loading *l)
     if (l->args->kind != RW_OBJECTIVE_LOGISTIC)
         RW_TRY(load_rank(l)); /* only for queries by size */
     if (l->rules->objective->ranks)
-        RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_gain, l->gains, l->args->n_docs));
+        RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_gain, l->gains, l->n_docs));
     else
-        RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_label, l->dataset->label, l->args->n_docs));
+        RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_label, l->dataset->label, l->n_docs));
     return load_gradients(l);
-}
-
-struct grade_job {
-    const struct loading *loading;
-    uint32_t *by_grade, *begin, *same; /* written; as in struct rw_objective_args */
-};
-
-static void order_grades_of(const struct grade_job *job, uint32_t q)
-{
-    const uint32_t first = job->loading->dataset->query_offset[q], n = docs_of(job->loading, q);
-    const double *grade = job->loading->grade + first;
-    uint32_t *order = job->by_grade + first;
-    rw_rank_query(grade, n, 0, order);
-    for (uint32_t begin = 0, after; begin < n; begin = after) {
-        for (after = begin; after < n && grade[order[after]] == grade[order[begin]];)
-            after++;
-        for (uint32_t r = begin; r < after; r++) {
-            job->begin[first + r] = begin;
-            job->same[first + r] = after - begin;
-        }
-    }
-    for (uint32_t r = 0; r < n; r++)
-        order[r] += first;
 }
 
 static int order_grades(void *user, struct rw_share *share)
 {
-    RW_SHARE_EACH(share, q)
-        order_grades_of(user, (uint32_t)q);
+    const struct loading *l = user;
+    RW_SHARE_EACH(share, q) {
+        const uint32_t first = l->dataset->query_offset[q], n = docs_of(l, (uint32_t)q);
+        const double *grade = l->grade + first;
+        uint32_t *order = l->by_grade + first;
+        rw_rank_query(grade, n, 0, order);
+        for (uint32_t begin = 0, after; begin < n; begin = after) {
+            for (after = begin; after < n && grade[order[after]] == grade[order[begin]];)
+                after++;
+            for (uint32_t r = begin; r < after; r++) {
+                l->begin[first + r] = begin;
+                l->same[first + r] = after - begin;
+            }
+        }
+        for (uint32_t r = 0; r < n; r++)
+            order[r] += first;
+    }
     return RW_OK;
 }
 
@@ -274,19 +258,17 @@ static int order_grades(void *user, struct rw_share *share)
 static int load_drawn(struct loading *l)
 {
     struct rw_ctx *ctx = l->tables->ctx;
-    struct grade_job job = {.loading = l};
     if (l->tables->device) {
-        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, job.by_grade, l->args->n_docs));
-        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, job.begin, l->args->n_docs));
-        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, job.same, l->args->n_docs));
-        RW_TRY(rw_parallel(ctx, ctx->n_threads, l->n_queries, 64, order_grades, &job));
+        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->by_grade, l->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->begin, l->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->same, l->n_docs));
+        RW_TRY(rw_parallel(ctx, ctx->n_threads, l->n_queries, 64, order_grades, l));
     }
-    RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_by_grade, job.by_grade, l->args->n_docs));
-    RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_begin, job.begin, l->args->n_docs));
-    return RW_DEVICE_TABLE(l->tables, l->args->d_same, job.same, l->args->n_docs);
+    RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_by_grade, l->by_grade, l->n_docs));
+    RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_begin, l->begin, l->n_docs));
+    return RW_DEVICE_TABLE(l->tables, l->args->d_same, l->same, l->n_docs);
 }
 
-/* LambdaRank with other deltas or drawn pairs. */
 static int load_deltas(struct loading *l)
 {
     struct rw_device_tables *tables = l->tables;
@@ -298,19 +280,16 @@ static int load_deltas(struct loading *l)
     args->delta = rw_delta_kind(delta);
     args->cutoff = rw_delta_cutoff(delta);
     args->draws = pairs > 0.0 ? (uint32_t)pairs : 0;
-    if (tables->device) {
-        RW_TRY(make_grades(l, args->delta));
+    RW_TRY(load_grades(l, args->delta));
+    if (tables->device)
         RW_TRY(make_ideals(l, args->rule.truncation));
-    }
     if (args->draws)
         RW_TRY(load_drawn(l));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_grade, l->grade, l->args->n_docs));
     RW_TRY(load_ideals(l));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_at, NULL, l->args->n_docs));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_prefix[0], NULL, l->args->n_docs));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_prefix[1], NULL, l->args->n_docs));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_index, NULL, l->args->n_docs));
-    RW_TRY(load_rank(l));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_at, NULL, l->n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_prefix[0], NULL, l->n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_prefix[1], NULL, l->n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_index, NULL, l->n_docs));
     return load_gradients(l);
 }
 
@@ -320,20 +299,19 @@ static int load_neighbours(struct loading *l)
     struct rw_device_tables *tables = l->tables;
     struct rw_objective_args *args = l->args;
     const struct rw_neighbours_rule *rule = &args->neighbours;
-    if (tables->device) {
+    if (tables->device)
         rw_neighbours_rule_init(&args->neighbours, l->rules->rule);
-        RW_TRY(make_grades(l, rule->kind));
+    RW_TRY(load_grades(l, rule->kind));
+    if (tables->device) {
         RW_TRY(make_ideals(l, rule->truncation));
         l->rules->objective->positions(l->rules->rule, l->discount, l->longest);
         for (uint32_t q = 0; q < l->n_queries; q++)
             l->ideal[q] = rw_neighbours_over(rule, l->grade + l->dataset->query_offset[q],
                                              docs_of(l, q), l->ideal[q]);
     }
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_grade, l->grade, l->args->n_docs));
-    RW_TRY(load_ideals(l));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_power, NULL, l->args->n_docs));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_key, NULL, l->args->n_docs));
-    return load_rank(l);
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_power, NULL, l->n_docs));
+    RW_TRY(RW_DEVICE_TABLE(tables, args->d_key, NULL, l->n_docs));
+    return load_ideals(l);
 }
 
 /* ---- The table ---- */
@@ -360,50 +338,44 @@ static const struct objective objectives[] = {
 
 /* ---- The object ---- */
 
-static int load(struct rw_cuda_lambda *lambda, const struct rw_engine_rules *rules,
-                const struct rw_dataset *dataset, const double *gains)
+int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
+                       const struct rw_engine_rules *rules, const struct rw_dataset *dataset,
+                       const double *gains, struct rw_cuda_lambda **out)
 {
+    const struct rw_objective *objective = rules->objective;
+    const struct rw_objective_rule of_pair = {.pair = rules->lambda}, *rule = rules->rule;
+    const int relevant = objective ? rw_objective_param(objective, "relevant") : -1;
+    RW_SCOPED(rw_cuda_lambda_free) struct rw_cuda_lambda *lambda = NULL;
+    *out = NULL;
+    if (device)
+        RW_TRY(rw_objective_check(ctx, objective, rule ? rule : &of_pair, dataset, 1.0));
+    RW_TRY(RW_NEW(ctx, lambda, 1));
     struct rw_objective_args *args = &lambda->args;
-    const int relevant = rules->objective ? rw_objective_param(rules->objective, "relevant") : -1;
-    args->kind = rules->objective ? rules->objective->device : RW_OBJECTIVE_HOST;
+    lambda->tables = (struct rw_device_tables){.ctx = ctx, .device = device};
+    args->kind = objective ? objective->device : RW_OBJECTIVE_HOST;
     args->n_docs = dataset->n_docs;
-    if (rules->rule) {
-        args->seed = rules->rule->seed;
-        args->max_gain = rules->rule->max_gain;
-        args->relevant = relevant >= 0 ? rules->rule->value[relevant] : 0.0;
+    if (rule) {
+        args->seed = rule->seed;
+        args->max_gain = rule->max_gain;
+        args->relevant = relevant >= 0 ? rule->value[relevant] : 0.0;
     }
-    if (lambda->tables.device)
-        args->n_multiprocessors = lambda->tables.device->n_multiprocessors;
+    if (device)
+        args->n_multiprocessors = device->n_multiprocessors;
     if (dataset->weight)
         RW_TRY(RW_DEVICE_TABLE(&lambda->tables, args->d_doc_weight, dataset->weight, args->n_docs));
     lambda->gradients_by = rules->gradients_by;
     lambda->objective = &objectives[args->kind];
+    RW_RELEASED(loading_release)
     struct loading loading = {.tables = &lambda->tables,
                               .args = args,
                               .rules = rules,
                               .dataset = dataset,
                               .gains = gains,
+                              .n_docs = dataset->n_docs,
                               .n_queries = dataset->n_queries,
                               .longest =
                                   rw_longest_query(dataset->query_offset, dataset->n_queries)};
-    const int status = lambda->objective->load(&loading);
-    rw_arena_free(&loading.arena);
-    return status;
-}
-
-int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
-                       const struct rw_engine_rules *rules, const struct rw_dataset *dataset,
-                       const double *gains, struct rw_cuda_lambda **out)
-{
-    const struct rw_objective_rule of_pair = {.pair = rules->lambda};
-    RW_SCOPED(rw_cuda_lambda_free) struct rw_cuda_lambda *lambda = NULL;
-    *out = NULL;
-    if (device)
-        RW_TRY(rw_objective_check(ctx, rules->objective, rules->rule ? rules->rule : &of_pair,
-                                  dataset, 1.0));
-    RW_TRY(RW_NEW(ctx, lambda, 1));
-    lambda->tables = (struct rw_device_tables){.ctx = ctx, .device = device};
-    RW_TRY(load(lambda, rules, dataset, gains));
+    RW_TRY(lambda->objective->load(&loading));
     *out = RW_TAKE(lambda);
     return RW_OK;
 }
@@ -442,13 +414,11 @@ void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn larg
     lambda->largest_user = user;
 }
 
-/* Replaces each number by its largest value over all workers. */
 static int share(const struct rw_cuda_lambda *lambda, uint64_t *d_numbers, uint32_t n)
 {
     return lambda->largest ? lambda->largest(lambda->largest_user, d_numbers, n) : RW_OK;
 }
 
-/* Makes the integers of real gradients. */
 static int run_reals(const struct rw_cuda_lambda *lambda, void *stream)
 {
     const struct rw_objective_args *args = &lambda->args;
