@@ -17,7 +17,7 @@ struct rw_cuda_group {
     uint64_t *counts;            /* [n_features][n_bins] documents with each code; NULL: unknown */
 };
 
-/* The codes of a training set. Host-resident codes and those of a dry run are not shared. */
+/* The codes of a training set. Host-resident ones and those of a dry run are not shared. */
 struct rw_cuda_shared {
     struct rw_device_cache entry;
     struct rw_cut_rule rule;           /* `ignore` is a copy; `categories` is only compared */
@@ -33,15 +33,13 @@ struct rw_cuda_shared {
 
 /* The location of the training set's codes, decided before they are loaded. */
 struct rw_cuda_place {
-    int is_far;           /* 1: some codes are in host memory */
-    uint64_t row_bytes;   /* of tiles on the device */
-    uint32_t n_columns;   /* number of columns for partitions that fit */
-    int keeps_columns;    /* 1: there is ample memory for the columns of all features */
-    double far_doc_bytes; /* mean bytes per document in tiles of host memory */
-    double link_rate;     /* bytes per second; 0: not measured */
-    /* Memory that training needs if not all codes fit: with one column and no other codes or, if
-     * they cannot be host-resident, with all codes. */
-    uint64_t least_bytes;
+    int is_far;             /* 1: some codes are in host memory */
+    uint64_t row_bytes;     /* of tiles on the device */
+    uint32_t n_columns;     /* number of columns for partitions that fit */
+    int keeps_columns;      /* 1: there is ample memory for the columns of all features */
+    double far_doc_bytes;   /* mean bytes per document in tiles of host memory */
+    double link_rate;       /* bytes per second; 0: not measured */
+    uint64_t least_bytes;   /* that training needs if not all codes fit */
     uint64_t settled_bytes; /* of the training set, once methods are chosen */
 };
 
@@ -53,14 +51,14 @@ struct rw_cuda_set {
     struct rw_cuda_column *d_column;               /* [n_features] where its codes are */
 };
 
-/* Cached columns: copies of the codes of features that split large nodes most often. */
+/* Cached columns of the features that split large nodes most often. */
 struct rw_cuda_kept {
-    uint32_t n;            /* number of columns that fit */
-    uint64_t column_bytes; /* bytes per column */
-    void *d;               /* [n] columns */
-    int32_t *of;           /* [n] the engine's feature in each; -1: free */
-    /* [n_features] Documents in large nodes that the feature split; older trees count less. With
-     * codes in host memory, all nodes count. NULL: no cached columns. */
+    uint32_t n; /* number of columns that fit */
+    uint64_t column_bytes;
+    void *d;     /* [n] columns */
+    int32_t *of; /* [n] the engine's feature in each; -1: free */
+    /* [n_features] documents in large nodes (host-resident codes: all nodes) that the feature
+     * split; older trees count less. NULL: no cached columns. */
     double *use;
 };
 
@@ -121,17 +119,16 @@ int rw_cuda_is_set_far(const struct rw_cuda_codes *codes, uint32_t n_docs);
 /* Makes a set's columns in host memory, and the memory for walks; for the training set, also the
  * tiles, and the memory with which histograms read those in host memory. */
 int rw_cuda_far_load(struct rw_cuda_codes *codes, int set, const struct rw_cuda_source *source);
-/* Returns the bytes reserved for scores, metrics, tables and walks of the other sets. n_docs: of
- * the training set. */
+/* Returns the bytes reserved for the other sets. n_docs: of the training set. */
 uint64_t rw_cuda_others_bytes(const struct rw_cuda_codes *codes, uint32_t n_docs,
                               uint32_t n_features);
-/* Lays out the columns of the features that a tree splits, one after another in d_walk. Returns the
- * number of documents per chunk. rw_cuda_far_send sends a chunk. */
+/* Lays out the columns of the features that a tree splits in d_walk. Returns the number of
+ * documents per chunk. rw_cuda_far_send sends a chunk. */
 uint32_t rw_cuda_far_lay_out(struct rw_cuda_codes *codes, int set, const struct rw_coded_node *node,
                              int n_nodes);
 int rw_cuda_far_send(struct rw_cuda_codes *codes, int set, uint32_t first, uint32_t n);
-/* Records the time of histograms, which are enqueued between the calls with is_end 0 and 1.
- * rw_cuda_far_add_time adds the time that was recorded last, if it is not added yet. */
+/* Records the time of histograms, which are enqueued between the calls with is_end 0 and 1, and
+ * adds the time that was recorded last, if it is not added yet. */
 int rw_cuda_far_clock(struct rw_cuda_codes *codes, int is_end);
 int rw_cuda_far_add_time(struct rw_cuda_codes *codes);
 
@@ -142,8 +139,7 @@ uint64_t rw_cuda_column_bytes(const struct rw_cuts *cuts, uint32_t n_docs);
 /* Frees columns that are not read, and allocates the cached ones, once methods are chosen. is_read:
  * [n_groups] 1: the group's method reads columns. */
 int rw_cuda_columns_settle(struct rw_cuda_codes *codes, const int *is_read);
-/* Prepares the codes that a partition reads, and may cache a column. Call it before a feature
- * splits a node of n documents. */
+/* Before a feature splits a node of n documents: prepares the codes that the partition reads. */
 int rw_cuda_columns_use(struct rw_cuda_codes *codes, struct rw_cuda_nodes *nodes, uint32_t feature,
                         uint32_t n);
 /* Starts a tree: earlier uses of columns count less. */

@@ -210,8 +210,8 @@ static int make_tiles(struct rw_cuda_codes *codes)
     struct rw_ctx *ctx = codes->host->base.ctx;
     struct rw_cuda_shared *shared = codes->shared;
     struct rw_code_place place[RW_CUDA_GROUPS * RW_HIST_MAX_TILES];
-    struct rw_arena arena = {NULL};
-    int n = 0, status = RW_OK;
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {NULL};
+    int n = 0;
     char *stage;
     for (int g = 0; g < shared->n_groups; g++) {
         const struct rw_hist_matrix_spec spec =
@@ -225,13 +225,12 @@ static int make_tiles(struct rw_cuda_codes *codes)
     RW_TRY(rw_cuda_pinned(codes->memory, &arena, &stage, RW_TUNE_FAR_STAGE_BYTES));
     n = 0;
     for (int g = 0; g < shared->n_groups; g++) {
-        for (uint32_t t = 0; t < shared->matrix[g]->n_tiles && status >= 0; t++) {
+        for (uint32_t t = 0; t < shared->matrix[g]->n_tiles; t++) {
             shared->matrix[g]->tile[t].n_here = place[n++].n_here;
-            status = make_tile(codes, g, t, stage);
+            RW_TRY(make_tile(codes, g, t, stage));
         }
     }
-    rw_arena_free(&arena);
-    return status;
+    return RW_OK;
 }
 
 /* ---- a set ---- */

@@ -222,11 +222,12 @@ static void divide(const uint32_t *row, uint32_t n_features, uint32_t n_workers,
 }
 
 int rw_cuda_workers_divide(struct rw_cuda_workers *workers, struct rw_cuda_memory *memory, int g,
-                           const uint32_t *row, const struct rw_cuda_cells *built,
-                           struct rw_cuda_cells *own, uint32_t *first_own)
+                           const uint32_t *row, uint32_t *first_own)
 {
     struct rw_ctx *ctx = ctx_of(workers);
     struct rw_cuda_exchange *exchange = &workers->exchange;
+    const struct rw_cuda_cells *built = &exchange->built[g];
+    struct rw_cuda_cells *own = &exchange->own[g];
     const uint32_t n_workers = (uint32_t)rw_n_workers(ctx), worker = (uint32_t)rw_worker(ctx);
     RW_FREED uint32_t *first = NULL, *cell = NULL;
     *own = *built;
@@ -254,8 +255,7 @@ int rw_cuda_workers_divide(struct rw_cuda_workers *workers, struct rw_cuda_memor
 }
 
 int rw_cuda_workers_allocate(struct rw_cuda_workers *workers, struct rw_cuda_memory *memory,
-                             int n_groups, struct rw_cuda_cells *built,
-                             const struct rw_cuda_cells *own)
+                             int n_groups)
 {
     enum { WORDS = 3 }; /* per cell, at most */
     struct rw_cuda_exchange *exchange = &workers->exchange;
@@ -268,7 +268,8 @@ int rw_cuda_workers_allocate(struct rw_cuda_workers *workers, struct rw_cuda_mem
     exchange->newton = newton;
     exchange->n_workers = (uint32_t)n_workers;
     for (int g = 0; g < n_groups; g++)
-        node_bytes += built[g].n_cells * rw_hist_cell_bytes(newton, built[g].narrow);
+        node_bytes +=
+            exchange->built[g].n_cells * rw_hist_cell_bytes(newton, exchange->built[g].narrow);
     if (!workers->peers)
         node_bytes += (n_workers + 1) * exchange->n_cells * (WORDS * 8 + 4);
     const uint64_t n = CALL_BYTES / node_bytes;
@@ -276,11 +277,8 @@ int rw_cuda_workers_allocate(struct rw_cuda_workers *workers, struct rw_cuda_mem
     memory->host->memory.part = "histograms";
     memory->peers = rw_cuda_peers_arena(workers);
     int status = RW_OK;
-    for (int g = 0; g < n_groups && status >= 0; g++) {
-        status = rw_cuda_new_cells(memory, &built[g], workers->most_nodes);
-        exchange->built[g] = built[g];
-        exchange->own[g] = own[g];
-    }
+    for (int g = 0; g < n_groups && status >= 0; g++)
+        status = rw_cuda_new_cells(memory, &exchange->built[g], workers->most_nodes);
     memory->peers = NULL;
     if (status < 0 || workers->peers)
         return status;

@@ -36,15 +36,14 @@ static inline int rw_cuda_are_many(const struct rw_cuda_workers *workers)
 int rw_cuda_workers_connect(struct rw_cuda_workers *workers);
 /* Ends the connection by NCCL. */
 void rw_cuda_workers_part(struct rw_cuda_workers *workers);
-/* Divides a group's features among workers. row: [n_features + 1], as rw_hist_matrix.d_row. own,
- * first_own: this worker's features, and the first of them; with one worker, a copy of `built`. */
+/* Divides the features of exchange.built[g] among workers: sets the shape of exchange.own[g], and
+ * the first of this worker's features. row: [n_features + 1], as rw_hist_matrix.d_row. With one
+ * worker, `own` is a copy of `built`. */
 int rw_cuda_workers_divide(struct rw_cuda_workers *workers, struct rw_cuda_memory *memory, int g,
-                           const uint32_t *row, const struct rw_cuda_cells *built,
-                           struct rw_cuda_cells *own, uint32_t *first_own);
-/* Allocates `built` of all groups, which are divided and have their own cells. */
+                           const uint32_t *row, uint32_t *first_own);
+/* Allocates exchange.built of all groups, which are divided. */
 int rw_cuda_workers_allocate(struct rw_cuda_workers *workers, struct rw_cuda_memory *memory,
-                             int n_groups, struct rw_cuda_cells *built,
-                             const struct rw_cuda_cells *own);
+                             int n_groups);
 /* Synchronises workers before a tree's NCCL calls, after any allocation. */
 int rw_cuda_workers_ready(struct rw_cuda_workers *workers);
 /* Between rw_cuda_draw and rw_cuda_finish_sample: lets a replacement be kept only if no worker kept

@@ -384,6 +384,8 @@ void rw_cuda_init(struct rw_cuda *cuda, struct rw_device *device)
     cuda->memory.host = cuda->codes.host = cuda->workers.host = &cuda->host;
     cuda->codes.memory = &cuda->memory;
     cuda->workers.replies = &cuda->replies;
+    cuda->built = cuda->workers.exchange.built;
+    cuda->cells = cuda->workers.exchange.own;
 }
 
 int rw_engine_open_cuda(struct rw_ctx *ctx, int number, struct rw_engine **out)

@@ -1,13 +1,12 @@
 /* State of the engine for GPUs. It uses four objects that do not know it: the codes of the data
  * sets (cuda_codes.h), the documents of nodes (cuda_nodes.h), small data and answers
- * (cuda_replies.h) and the other workers (cuda_workers.h). What remains is here: the operations and
- * the start of trees (engine_cuda.c), loading and the plan (engine_cuda_load.c), histograms
+ * (cuda_replies.h) and the other workers (cuda_workers.h). The rest is here: the operations and the
+ * start of trees (engine_cuda.c), loading and the plan (engine_cuda_load.c), histograms
  * (engine_cuda_hist.c) and splits (engine_cuda_split.c).
  *
- * Memory for training is allocated when data is loaded, when metrics are named (cuda_measure) and,
- * once more, in the first tree, when histogram methods are chosen. cu_engine.h defines groups,
- * buffers and answers. A node's histogram has one buffer in each group's pool. A split takes one
- * more buffer, so a tree of n leaves fills n buffers; speculative splits take more. */
+ * Memory is allocated when data is loaded, when metrics are named (cuda_measure) and in the first
+ * tree, when histogram methods are chosen. cu_engine.h defines groups, buffers and answers. A split
+ * takes one more buffer, so a tree of n leaves fills n buffers, and more if it is speculative. */
 #pragma once
 
 #include "gpu/engine/cuda_codes.h"
@@ -25,14 +24,11 @@ struct rw_cuda_whole {
 struct rw_cuda_method {
     struct rw_hist_candidates candidates;
     struct rw_hist_choice choice;
-    int is_chosen;    /* 1: `choice` is made */
-    int is_rechecked; /* 1: the choice was checked again in a later tree */
-    int is_reported;  /* 1: the choice was reported */
+    int is_chosen, is_rechecked, is_reported; /* is_rechecked: in a later tree */
 };
 
 struct rw_cuda {
-    struct rw_host host; /* the part that all engines share; it has the cuts, and counts the bytes
-                          * of device memory; it has no codes */
+    struct rw_host host; /* has the cuts, but no codes; counts the bytes of device memory */
     struct rw_device *device;
     struct rw_cuda_memory memory;
     struct rw_cuda_codes codes;
@@ -55,10 +51,9 @@ struct rw_cuda {
     /* ---- histograms; arrays by group have n_groups elements ---- */
     int n_groups;
     struct rw_cuda_method method[RW_CUDA_GROUPS];
-    /* built: the histograms being made, of this worker's documents. cells: those that are kept and
-     * searched, of all documents and of the features that this worker owns. With one worker they
-     * are the same. */
-    struct rw_cuda_cells built[RW_CUDA_GROUPS], cells[RW_CUDA_GROUPS];
+    /* [n_groups] of workers.exchange: the histograms being built, and those that are kept and
+     * searched, of all documents and the worker's own features. With one worker, the same. */
+    struct rw_cuda_cells *built, *cells;
     struct {
         void *d;
         size_t bytes;
@@ -111,19 +106,18 @@ double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work
 
 /* ---- histograms ---- */
 
-/* rw_cuda_list_candidates lists the methods that may be used, before the layouts that they read are
- * made. rw_cuda_plan_histograms is called after that. It plans and allocates their scratch. */
+/* List the methods that may be used, before the layouts that they read are made; and allocate their
+ * scratch after that. */
 int rw_cuda_list_candidates(struct rw_cuda *cuda);
 int rw_cuda_plan_histograms(struct rw_cuda *cuda);
 /* Frees columns that are not read any more, and allocates the cached ones. */
 int rw_cuda_settle_columns(struct rw_cuda *cuda);
 int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
-/* Starts the histogram of the root before the grower requests it. Does so only with one worker, for
- * a tree of all documents and at least one feature, if all codes are on the device and this tree
- * chooses no method. n_features: the number of the tree's features. */
+/* Starts the histogram of the root before the grower requests it: with one worker, for a tree of
+ * all documents and n_features > 0, if all codes are on the device and it chooses no method. */
 int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features);
-/* Returns 1 if lambdas can move with the documents, which requires that the chosen method of each
- * group reads them by position. maybe: also 1 if a group may do so after it has chosen a method. */
+/* Returns 1 if the methods of all groups read lambdas by position, so that these can move with the
+ * documents. maybe: also 1 if a group that has not chosen a method may do so. */
 int rw_cuda_takes_moved(const struct rw_cuda *cuda, int maybe);
 int rw_cuda_release(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_report(struct rw_engine *engine, char *text, size_t size, double *ms);

@@ -71,8 +71,7 @@ static int make_tables(struct rw_cuda *cuda)
         built->n_cells = row[group->n_features];
         RW_TRY(RW_CUDA_TABLE(&cuda->memory, built->d_feature, feature, group->n_features));
         RW_TRY(RW_CUDA_TABLE(&cuda->memory, built->d_row, row, (size_t)group->n_features + 1));
-        RW_TRY(rw_cuda_workers_divide(&cuda->workers, &cuda->memory, g, row, built, &cuda->cells[g],
-                                      &cuda->first_own[g]));
+        RW_TRY(rw_cuda_workers_divide(&cuda->workers, &cuda->memory, g, row, &cuda->first_own[g]));
         RW_TRY(send_categories(cuda, g));
     }
     return RW_OK;
@@ -109,22 +108,7 @@ static int make_pools(struct rw_cuda *cuda)
         if (!rw_cuda_are_many(&cuda->workers))
             cuda->built[g] = cuda->cells[g];
     }
-    return rw_cuda_workers_allocate(&cuda->workers, &cuda->memory, cuda->n_groups, cuda->built,
-                                    cuda->cells);
-}
-
-/* Returns 1 if each group has a candidate that reads lambdas by position, and no codes are far. */
-static int can_move_codes(const struct rw_cuda *cuda)
-{
-    int can = !cuda->codes.place.is_far;
-    for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_hist_candidates *candidates = &cuda->method[g].candidates;
-        int any = 0;
-        for (int i = 0; i < candidates->n; i++)
-            any |= candidates->method[i]->reads_tiles;
-        can &= any;
-    }
-    return can;
+    return rw_cuda_workers_allocate(&cuda->workers, &cuda->memory, cuda->n_groups);
 }
 
 /* Allocates the memory of a tree's start, the lists of documents, and flags of sampled features. */
@@ -134,6 +118,11 @@ static int make_lists(struct rw_cuda *cuda, const struct rw_cuda_source *source)
     struct rw_cuda_memory *memory = &cuda->memory;
     struct rw_cuda_quantise *quantise = &cuda->quantise;
     const struct rw_cuda_whole whole = {.node = {.n = cuda->n_docs}, .parent = RW_HIST_NO_PARENT};
+    const struct rw_hist_candidates *candidates =
+        &cuda->method[0].candidates; /* as of all groups */
+    int can_move = 0;
+    for (int i = 0; i < candidates->n && !cuda->codes.place.is_far; i++)
+        can_move |= candidates->method[i]->reads_tiles;
     memory->host->memory.part = "lambdas";
     RW_TRY(rw_cuda_lambda_new(engine->ctx, rw_cuda_is_dry(memory) ? NULL : cuda->device,
                               &engine->rules, source->dataset, source->gains, &cuda->lambda));
@@ -146,7 +135,7 @@ static int make_lists(struct rw_cuda *cuda, const struct rw_cuda_source *source)
     if (engine->rules.newton)
         RW_TRY(RW_CUDA_ZEROS(memory, quantise->d_hess_q, cuda->n_docs));
     RW_TRY(rw_cuda_nodes_allocate(&cuda->nodes, memory, &cuda->replies, source->dataset, quantise,
-                                  can_move_codes(cuda)));
+                                  can_move));
     quantise->seed = engine->rules.seed;
     quantise->n_docs = cuda->n_docs;
     quantise->most_blocks =
