@@ -10,7 +10,8 @@
 #   NAME.exit           exit status                       (no file: 0; 77 always means skipped)
 # A case may not leave a temporary file (*.tmp-*).
 #
-# RANKWOOD_SHORT=1 leaves out the cases with a line '# long': whole trainings, of code that unit tests run as well.
+# RANKWOOD_CASES=short leaves out the cases with a line '# long': whole trainings, of code that unit tests run as well.
+# RANKWOOD_CASES=long leaves out the others.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 RANKWOOD=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -60,7 +61,9 @@ fi
 [ $# -gt 0 ] || set -- $(cd "$here/cases" && ls ./*.sh | sed 's,^\./,,; s,\.sh$,,')
 for name; do
     case=$here/cases/$name
-    if [ -n "${RANKWOOD_SHORT:-}" ] && grep -qx '# long' "$case.sh"; then
+    length=short
+    ! grep -qx '# long' "$case.sh" || length=long
+    if [ "${RANKWOOD_CASES:-$length}" != $length ]; then
         left_out=$((left_out + 1))
         continue
     fi

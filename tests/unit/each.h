@@ -8,7 +8,7 @@
 #define EACH(n) (n)
 #endif
 
-/* Tests that need minutes under AddressSanitizer run in other builds only. */
+/* Long tests run less under AddressSanitizer, or in other builds only. */
 #if defined(__SANITIZE_ADDRESS__) && !defined(RW_TEST_ALL)
 #define SLOW_HERE 1
 #else

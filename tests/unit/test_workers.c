@@ -196,7 +196,7 @@ static const char *const lines[] = {
 
 Test(workers, one_model, .init = setup, .fini = teardown, .timeout = 100)
 {
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i += SLOW_HERE ? EACH(5) : EACH(3))
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i += SLOW_HERE ? EACH(7) : EACH(3))
         check_line(lines[i], (int)i, 24);
 }
 
@@ -204,7 +204,8 @@ Test(workers, one_model, .init = setup, .fini = teardown, .timeout = 100)
  * all. */
 Test(workers, sums_beyond_one_packed_word, .init = setup, .fini = teardown, .timeout = 100)
 {
-    check_line("letor rounds 1 leaves 5 bits 16 split mart device cpu", 0, 4600);
+    if (!SLOW_HERE)
+        check_line("letor rounds 1 leaves 5 bits 16 split mart device cpu", 0, 4600);
     check_line("letor rounds 1 leaves 5 bits 16 split newton device cpu", 0, 4600);
 }
 
@@ -212,7 +213,7 @@ Test(workers, sums_beyond_one_packed_word, .init = setup, .fini = teardown, .tim
 Test(workers, one_model_of_a_sample, .init = setup, .fini = teardown, .timeout = 100)
 {
     rw_cut_sample_docs = 300;
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i += 2 * EACH(SLOW_HERE ? 4 : 2))
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i += 2 * EACH(SLOW_HERE ? 7 : 2))
         check_line(lines[i], (int)i, 24);
 }
 

@@ -1,4 +1,5 @@
 # room: bench
+# long
 # The report about this machine. The GPU is hidden; tests/unit/test_doctor.c tests reports of wrong models.
 export CUDA_VISIBLE_DEVICES=-1
 unset SLURM_CPUS_PER_TASK RANKWOOD_ISA

@@ -1,4 +1,5 @@
 # room: train
+# long
 # --early-stop-rule: the same model on any number of workers and threads, on another device, and resumed.
 small_data
 gzip -d valid.txt.gz

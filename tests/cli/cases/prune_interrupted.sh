@@ -1,4 +1,5 @@
 # room: evaluate
+# long
 # A signal ends a pruning after the step: nothing is written, and the exit status is the signal's.
 "$RANKWOOD" synth --shape letor --queries 40 --seed 5 -o train.txt
 "$RANKWOOD" synth --shape letor --queries 4000 --seed 6 -o large.txt

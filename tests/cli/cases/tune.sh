@@ -1,4 +1,5 @@
 # room: evaluate
+# long
 # A search for parameters.
 small_data
 gzip -dc valid.txt.gz >valid.txt
