@@ -16,7 +16,7 @@
 #
 # RANKWOOD_DATA   folder with real data sets; default ../shared/data, next to the tree
 # RANKWOOD_BUILDS folder for the builds; default build-tests in the tree
-# FUZZ_SECONDS    seconds of fuzzing new inputs, all targets together; default 60
+# FUZZ_SECONDS    seconds of fuzzing new inputs, all targets together; default 30
 # FUZZ_PLAIN      1: without sanitizers, which allows more inputs; both kinds share a corpus
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 2
@@ -233,7 +233,7 @@ stage_fuzz() {
         result "not ok fuzz: does not build"
         return
     }
-    script fuzz python3 tests/fuzz/fuzz.py "$fuzz_build" --seconds "${FUZZ_SECONDS:-60}" --corpus "$builds/fuzz-corpus" \
+    script fuzz python3 tests/fuzz/fuzz.py "$fuzz_build" --seconds "${FUZZ_SECONDS:-30}" --corpus "$builds/fuzz-corpus" \
         --found "$builds/fuzz-found"
 }
 
