@@ -1,71 +1,65 @@
-/* The tuning constants that are the same on all GPUs; device_tuning.c has those that depend on the
- * compute capability. Names such as `lanes` and `collision` are histogram methods
- * (gpu/hist/hist.h). `mart` and `newton` are histograms without and with hessians. Figures of
- * several variants are separated by "|". Unless stated otherwise, the measurements are from an H200
- * with mslr30k (3.77 M documents, 136 features). */
+/* The tuning constants that are the same on all GPUs; device_tuning.c has the others. `lanes` and
+ * `collision` are histogram methods (gpu/hist/hist.h), `mart` and `newton` histograms without and
+ * with hessians. Figures of several variants are separated by "|". Unless stated otherwise, the
+ * measurements are from an H200 with mslr30k (3.77 M documents, 136 features). */
 #pragma once
 
 /* ---- lanes ----
  *
- * hist_lanes.cu explains tiles, turns, checks and the plan's rows. THREADS: threads per block.
- * UNROLL, and UNROLL_16 for codes of 16 bits: words in flight per thread. RING: turns for which
- * documents are staged in shared memory.
+ * hist_lanes.cu explains tiles, turns, checks and the plan's rows. THREADS: of a block. UNROLL, and
+ * UNROLL_16 for codes of 16 bits: words in flight per thread. RING: turns for which documents are
+ * staged in shared memory.
  *
  * Billions of updates (of a document and a cell) per second, with 128 features of 256 evenly
  * distributed bins: 2937 with 512 threads and 32 words in flight, 4065, the limit of the memory,
  * with 1024 threads and 8 words. Of a list of a quarter of the documents: 2331, or 2370 with the
- * list and lambdas staged a turn ahead, 3084 with words, too. Atomics alone reach 8138; the rest is
- * instructions. With codes of 16 bits and 16 words in flight, newton spills registers.
- *
- * Not worth it: two features per lane and two blocks per multiprocessor (1789); rows staged by
- * asynchronous copies (1 % faster, but 64 KB more shared memory). */
+ * list and lambdas staged a turn ahead, 3084 with words, too. Atomics alone reach 8138. With codes
+ * of 16 bits and 16 words in flight, newton spills registers. Not worth it: two features per lane
+ * and two blocks per multiprocessor (1789); rows staged by asynchronous copies (1 % faster, but 64
+ * KB more shared memory). */
 #define RW_TUNE_LANES_THREADS   1024
 #define RW_TUNE_LANES_UNROLL    8
 #define RW_TUNE_LANES_UNROLL_16 12
 #define RW_TUNE_LANES_RING      4
-/* A check drains a cell that is more than 1 / FULL full. 4 was slower if few bins hold all
- * documents. */
+/* A check drains a cell that is more than 1 / FULL full; 4 was slower with few full bins. */
 #define RW_TUNE_LANES_FULL 16
-/* Documents of a range whose rows are prefetched to the L2 cache before a check: 64 KB per block.
- * Not measured. */
+/* Documents of a range whose rows are prefetched to the L2 cache before a check. Not measured. */
 #define RW_TUNE_LANES_AHEAD 512
 /* 1: codes of 16 bits are read a turn ahead for ranges, too. Not measured. */
 #define RW_TUNE_LANES_RANGE_AHEAD_16 1
-/* The part of a document's cost in a tile that does not depend on the tile's lanes, relative to the
- * cost with 32 lanes; LISTED for documents of a list. All histograms of a tree of 255 leaves took
- * 1.176 | 0.996 | 1.038 ms with LISTED at 0.05 | 0.15 | 0.3. */
+/* The part of a document's cost that does not depend on the tile's lanes, relative to the cost with
+ * 32 lanes; LISTED for documents of a list. All histograms of a tree of 255 leaves took 1.176 |
+ * 0.996 | 1.038 ms with LISTED at 0.05 | 0.15 | 0.3. */
 #define RW_TUNE_LANES_NARROW        0.03
 #define RW_TUNE_LANES_NARROW_LISTED 0.15
-/* RW_TUNE_LANES_HALVES_DOCS: concerns newton with codes of 8 bits and more than 128 bins. From this
- * many documents of a call per multiprocessor on, it adds the four codes of a word in one row of
- * the plan, with hessians in halves of words. With fewer documents it has a row for each two codes,
- * which drains half as many cells per block. Times in us, four codes | two codes per row: 280 | 314
- * with 28,500 documents per multiprocessor, 60 | 77 with 5,200, 54 | 47 with 4,100.
+/* HALVES_DOCS: of newton with codes of 8 bits and more than 128 bins. From this many documents of a
+ * call per multiprocessor on, it adds the four codes of a word in one row of the plan, with
+ * hessians in halves of words. With fewer it has a row for each two codes, which drains half as
+ * many cells per block. Times in us, four codes | two codes per row: 280 | 314 with 28,500
+ * documents per multiprocessor, 60 | 77 with 5,200, 54 | 47 with 4,100.
  *
- * RW_TUNE_LANES_CARRIED: with hessians in halves, the blocks of the first row also carry narrow
- * rows (hist_lanes_plan.cuh), if these have at most this many pairs of code and bin per other row.
- * A tile of 8 features of 4 bits took up to 1.6 times as long in separate blocks. Carrying in calls
+ * CARRIED: with hessians in halves, the blocks of the first row also carry narrow rows
+ * (hist_lanes_plan.cuh), if these have at most this many pairs of code and bin per other row. A
+ * tile of 8 features of 4 bits took up to 1.6 times as long in separate blocks. Carrying in calls
  * of few documents, too, took 5 us more. */
 #define RW_TUNE_LANES_CARRIED     256
 #define RW_TUNE_LANES_HALVES_DOCS 3500
-/* In documents of a tile of 32 lanes. LEAST_DOCS: documents of a block, at least. BLOCK_DOCS: the
- * time in which a block clears and drains its cells, as the number of documents that it adds in
- * this time. With half or twice as many, the histograms of a tree of 255 leaves took 1 % more or
- * less time. */
+/* In documents of a tile of 32 lanes. LEAST_DOCS: of a block, at least. BLOCK_DOCS: those that a
+ * block adds in the time in which it clears and drains its cells; half or twice as many changed a
+ * tree of 255 leaves by 1 %. */
 #define RW_TUNE_LANES_LEAST_DOCS 512
 #define RW_TUNE_LANES_BLOCK_DOCS 1200
 
 /* ---- methods that read columns ----
  *
- * These constants are the papers' own (Figure 8 of weighted histogramming has 8 warps and 1 word
- * for collision) if they state one, else estimates. */
+ * The papers' own constants (Figure 8 of weighted histogramming has 8 warps and 1 word for
+ * collision), or estimates. */
 /* Documents of a job, which is a segment of a node's documents. The minimum keeps clearing and
- * draining a histogram cheap compared with the job. The maximum spreads a large node over the
- * device even with many features. Multiples of 32. */
+ * draining a histogram cheap. The maximum spreads a large node over the device even with many
+ * features. Multiples of 32. */
 #define RW_TUNE_HIST_LEAST_SEGMENT 4096
 #define RW_TUNE_HIST_MOST_SEGMENT  4194304
-/* Most documents of a node that collision gives to one block per feature. If no node of a call has
- * more, that saves the launches that clear and subtract. */
+/* Most documents of a node that collision gives to one block per feature, which saves launches. */
 #define RW_TUNE_HIST_WHOLE_NODE    16384
 #define RW_TUNE_HIST_WHOLE_THREADS 1024 /* threads of that block */
 /* Blocks per multiprocessor into which a launch is divided; TOTALS_BLOCKS for the totals of nodes
@@ -86,16 +80,15 @@
  * bits. */
 #define RW_TUNE_HYBRID_FEW_LANES 16
 #define RW_TUNE_HYBRID_TURNS     3 /* runs of each candidate */
-/* BELIEVED: times are believed if `lanes` takes at most this factor of the expected time, which is
- * that of the memory's bandwidth plus LAUNCH_MS. At 4065 billion updates per second (see `lanes`
- * above) the factor is 1.2. AGAIN: a choice by timing that is not `lanes` is checked again at the
- * root of this tree, counted from 1. */
+/* BELIEVED: times are believed if `lanes` takes at most this factor of the expected time, that of
+ * the memory's bandwidth plus LAUNCH_MS; at 4065 billion updates per second it takes 1.2. AGAIN: a
+ * choice by timing that is not `lanes` is checked again at the root of this tree, from 1. */
 #define RW_TUNE_HYBRID_BELIEVED  6.0
 #define RW_TUNE_HYBRID_LAUNCH_MS 0.02
 #define RW_TUNE_HYBRID_AGAIN     8
 /* A method is chosen instead of `lanes` if it takes at most this share of the time of `lanes` at
- * the root. `lanes` takes batches of nodes and their siblings at once. That counts in small nodes,
- * but not at the root. At 1,024 bins `multi` takes 0.81 of the time of `lanes` at the root. On
+ * the root. In small nodes, unlike at the root, it counts that `lanes` takes batches of nodes and
+ * their siblings at once. At 1,024 bins `multi` takes 0.81 of the time of `lanes` at the root. On
  * 10,045 documents of 46 features `collision` is rightly chosen. */
 #define RW_TUNE_HYBRID_FAVOUR 0.7
 
