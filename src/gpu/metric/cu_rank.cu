@@ -22,13 +22,9 @@
 #include "gpu/metric/metric_cuda.h"
 #include "metric/metric.h"
 
-enum {
-    RANK_THREADS = RW_TUNE_RANK_THREADS,
-    RANK_WARPS = RANK_THREADS / 32,
-    RANK_LARGE_THREADS = 256
-};
+enum { THREADS = RW_TUNE_RANK_THREADS, WARPS = THREADS / 32, LARGE_THREADS = 256 };
 
-static_assert(RW_RANK_BLOCK_DOCS % RANK_THREADS == 0 && RW_RANK_WARP_DOCS % 32 == 0,
+static_assert(RW_RANK_BLOCK_DOCS % THREADS == 0 && RW_RANK_WARP_DOCS % 32 == 0,
               "queries fill items of threads");
 
 struct rank_less {
@@ -40,12 +36,9 @@ struct rank_less {
 
 template <class KEY, int ITEMS> using rank_warp_sort = cub::WarpMergeSort<KEY, ITEMS, 32, uint32_t>;
 template <class KEY, int ITEMS>
-using rank_block_sort = cub::BlockMergeSort<KEY, RANK_THREADS, ITEMS, uint32_t>;
+using rank_block_sort = cub::BlockMergeSort<KEY, THREADS, ITEMS, uint32_t>;
 
-enum {
-    RANK_WARP_ITEMS = RW_RANK_WARP_DOCS / 32,
-    RANK_BLOCK_ITEMS = RW_RANK_BLOCK_DOCS / RANK_THREADS
-};
+enum { WARP_ITEMS = RW_RANK_WARP_DOCS / 32, BLOCK_ITEMS = RW_RANK_BLOCK_DOCS / THREADS };
 
 struct rank_item {
     uint32_t key, index; /* index: of the document in the query */
@@ -57,15 +50,15 @@ template <int ITEMS> struct alignas(ITEMS < 4 ? 4 * ITEMS : 16) rank_lane {
 };
 
 union rank_warp_shared {
-    typename rank_warp_sort<uint64_t, RANK_WARP_ITEMS>::TempStorage sort;
-    struct rank_lane<RANK_WARP_ITEMS> sorted[32];
+    typename rank_warp_sort<uint64_t, WARP_ITEMS>::TempStorage sort;
+    struct rank_lane<WARP_ITEMS> sorted[32];
 };
 
 /* Shared memory for the largest sort of each kind. Smaller sorts need less. */
 union rank_shared {
-    union rank_warp_shared warp[RANK_WARPS];
-    typename rank_block_sort<uint64_t, RANK_BLOCK_ITEMS>::TempStorage block;
-    struct rank_item first[RANK_THREADS];
+    union rank_warp_shared warp[WARPS];
+    typename rank_block_sort<uint64_t, BLOCK_ITEMS>::TempStorage block;
+    struct rank_item first[THREADS];
 };
 
 /* Returns a key as of rw_falling_key, for the score rounded to float: similar scores have equal
@@ -217,7 +210,7 @@ RW_DEVICE void rank_by_block(const double *d_scores, struct rw_query_range query
     __syncthreads();
     shared.first[threadIdx.x] = {key[0], index[0]};
     __syncthreads();
-    if (threadIdx.x + 1 < RANK_THREADS)
+    if (threadIdx.x + 1 < THREADS)
         following = shared.first[threadIdx.x + 1];
     if (__syncthreads_or(rank_any_open<ITEMS>(d_scores, query, key, index, following))) {
         uint64_t whole[ITEMS];
@@ -282,7 +275,7 @@ RW_DEVICE void rank_by_warp(const double *d_scores, struct rw_query_range query,
         d_order[query.first + r] = query.first + sorted[r];
 }
 
-__global__ void __launch_bounds__(RANK_THREADS, RW_BLOCKS_HELD(RANK_THREADS, RW_TUNE_RANK_BLOCKS))
+__global__ void __launch_bounds__(THREADS, RW_BLOCKS_HELD(THREADS, RW_TUNE_RANK_BLOCKS))
     rank_kernel(const __grid_constant__ struct rw_cuda_rank rank, const double *d_scores,
                 const uint8_t *d_sampled)
 {
@@ -290,19 +283,19 @@ __global__ void __launch_bounds__(RANK_THREADS, RW_BLOCKS_HELD(RANK_THREADS, RW_
     const bool by_block = blockIdx.x < rank.n_block;
     const uint32_t job =
         by_block ? blockIdx.x
-                 : rank.n_block + (blockIdx.x - rank.n_block) * RANK_WARPS + threadIdx.x / 32;
+                 : rank.n_block + (blockIdx.x - rank.n_block) * WARPS + threadIdx.x / 32;
     if (job >= rank.n_block + rank.n_warp)
         return; /* the whole warp returns; no barrier of the block follows */
     const struct rw_query_range query =
         rw_query_range(rank.d_offset, rank.d_by_size[rank.large.n + job]);
     if (d_sampled && !d_sampled[query.first])
         return;
-    if (by_block && query.n <= 2 * RANK_THREADS)
+    if (by_block && query.n <= 2 * THREADS)
         rank_by_block<2>(d_scores, query, shared, rank.d_order);
-    else if (by_block && query.n <= 4 * RANK_THREADS)
+    else if (by_block && query.n <= 4 * THREADS)
         rank_by_block<4>(d_scores, query, shared, rank.d_order);
     else if (by_block)
-        rank_by_block<RANK_BLOCK_ITEMS>(d_scores, query, shared, rank.d_order);
+        rank_by_block<BLOCK_ITEMS>(d_scores, query, shared, rank.d_order);
     else if (query.n <= 32)
         rank_by_warp<1>(d_scores, query, shared, rank.d_order);
     else if (query.n <= 64)
@@ -310,7 +303,7 @@ __global__ void __launch_bounds__(RANK_THREADS, RW_BLOCKS_HELD(RANK_THREADS, RW_
     else if (query.n <= 128)
         rank_by_warp<4>(d_scores, query, shared, rank.d_order);
     else
-        rank_by_warp<RANK_WARP_ITEMS>(d_scores, query, shared, rank.d_order);
+        rank_by_warp<WARP_ITEMS>(d_scores, query, shared, rank.d_order);
 }
 
 /* ---- Large queries ---- */
@@ -331,7 +324,7 @@ __global__ void rank_keys_kernel(const __grid_constant__ struct rw_cuda_rank ran
                                  const double *d_scores)
 {
     const struct rw_cuda_rank_large &large = rank.large;
-    const uint32_t i = blockIdx.x * RANK_LARGE_THREADS + threadIdx.x;
+    const uint32_t i = blockIdx.x * LARGE_THREADS + threadIdx.x;
     if (i >= large.n_docs)
         return;
     const uint32_t doc = rank_from_list(rank, rank_part(large, i)) + i;
@@ -343,7 +336,7 @@ __global__ void rank_keys_kernel(const __grid_constant__ struct rw_cuda_rank ran
 __global__ void rank_parts_kernel(const __grid_constant__ struct rw_cuda_rank_large large,
                                   const uint32_t *d_doc)
 {
-    const uint32_t i = blockIdx.x * RANK_LARGE_THREADS + threadIdx.x;
+    const uint32_t i = blockIdx.x * LARGE_THREADS + threadIdx.x;
     if (i < large.n_docs)
         large.d_part[0][i] = rank_part(large, d_doc[i]);
 }
@@ -352,7 +345,7 @@ __global__ void rank_parts_kernel(const __grid_constant__ struct rw_cuda_rank_la
 __global__ void rank_spread_kernel(const __grid_constant__ struct rw_cuda_rank rank,
                                    const uint32_t *d_doc)
 {
-    const uint32_t i = blockIdx.x * RANK_LARGE_THREADS + threadIdx.x;
+    const uint32_t i = blockIdx.x * LARGE_THREADS + threadIdx.x;
     if (i >= rank.large.n_docs)
         return;
     const uint32_t from_list = rank_from_list(rank, rank_part(rank.large, i));
@@ -384,28 +377,28 @@ extern "C" size_t rw_cuda_rank_scratch_bytes(uint32_t n_docs, uint32_t n_large)
 static int rank_large(const struct rw_cuda_rank *rank, const double *d_scores, cudaStream_t stream)
 {
     const struct rw_cuda_rank_large *large = &rank->large;
-    const uint32_t grid = blocks_for(large->n_docs, RANK_LARGE_THREADS);
+    const uint32_t grid = blocks_for(large->n_docs, LARGE_THREADS);
     size_t bytes = large->scratch_bytes;
     cub::DoubleBuffer<uint64_t> key(large->d_key[0], large->d_key[1]);
     cub::DoubleBuffer<uint32_t> doc(large->d_doc[0], large->d_doc[1]);
-    TRY_CUDA(launch_grid(rank_keys_kernel, grid, RANK_LARGE_THREADS, stream, *rank, d_scores));
+    TRY_CUDA(launch_grid(rank_keys_kernel, grid, LARGE_THREADS, stream, *rank, d_scores));
     TRY_CUDA(cub::DeviceRadixSort::SortPairs(large->d_scratch, bytes, key, doc, (int)large->n_docs,
                                              0, 64, stream));
     if (large->n > 1) {
-        TRY_CUDA(launch_grid(rank_parts_kernel, grid, RANK_LARGE_THREADS, stream, *large,
-                             doc.Current()));
+        TRY_CUDA(
+            launch_grid(rank_parts_kernel, grid, LARGE_THREADS, stream, *large, doc.Current()));
         cub::DoubleBuffer<uint32_t> part(large->d_part[0], large->d_part[1]);
         TRY_CUDA(cub::DeviceRadixSort::SortPairs(large->d_scratch, bytes, part, doc,
                                                  (int)large->n_docs, 0, part_bits(large->n),
                                                  stream));
     }
-    return launch_grid(rank_spread_kernel, grid, RANK_LARGE_THREADS, stream, *rank, doc.Current());
+    return launch_grid(rank_spread_kernel, grid, LARGE_THREADS, stream, *rank, doc.Current());
 }
 
 extern "C" int rw_cuda_rank_run(const struct rw_cuda_rank *rank, const double *d_scores,
                                 const uint8_t *d_sampled, void *stream)
 {
-    TRY_CUDA(launch_grid(rank_kernel, rank->n_block + blocks_for(rank->n_warp, RANK_WARPS),
-                         RANK_THREADS, stream, *rank, d_scores, d_sampled));
+    TRY_CUDA(launch_grid(rank_kernel, rank->n_block + blocks_for(rank->n_warp, WARPS), THREADS,
+                         stream, *rank, d_scores, d_sampled));
     return rank->large.n > 0 ? rank_large(rank, d_scores, (cudaStream_t)stream) : cudaSuccess;
 }

@@ -14,7 +14,7 @@
 #include "objective/objective.h"
 #include "tree/numbers.h"
 
-enum { GRADIENT_THREADS = 256, GRADIENT_BLOCKS = 8 };
+enum { THREADS = 256, BLOCKS = 8 };
 
 RW_DEVICE struct rw_gradient gradient_at(const struct rw_objective_args &a, uint32_t doc)
 {
@@ -28,8 +28,7 @@ __global__ void gradient_largest_kernel(const __grid_constant__ struct rw_object
 {
     double gradient = 0.0, hessian = 0.0;
     bool wrong = false; /* limits of rw_gradients_check */
-    for (uint64_t doc = grid_first<GRADIENT_THREADS>(); doc < a.n_docs;
-         doc += grid_step<GRADIENT_THREADS>()) {
+    for (uint64_t doc = grid_first<THREADS>(); doc < a.n_docs; doc += grid_step<THREADS>()) {
         wrong |= a.d_gradient && !(fabs(a.d_gradient[doc]) <= 1e30 && a.d_hessian[doc] >= 0.0 &&
                                    a.d_hessian[doc] <= 1e30);
         if (a.run.d_sampled && !a.run.d_sampled[doc])
@@ -57,8 +56,7 @@ __global__ void gradient_round_kernel(const __grid_constant__ struct rw_objectiv
         a.run.d_info->largest_lambda = (uint64_t)rw_round_int64(gradient * lambda_scale);
         a.run.d_info->largest_hessian = (uint64_t)rw_round_int64(hessian * hessian_scale);
     }
-    for (uint64_t doc = grid_first<GRADIENT_THREADS>(); doc < a.n_docs;
-         doc += grid_step<GRADIENT_THREADS>()) {
+    for (uint64_t doc = grid_first<THREADS>(); doc < a.n_docs; doc += grid_step<THREADS>()) {
         if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
         const struct rw_gradient g = gradient_at(a, (uint32_t)doc);
@@ -75,8 +73,7 @@ __global__ void pair_largest_kernel(const __grid_constant__ struct rw_objective_
     struct lambda_largest largest;
     if (FIXED && blockIdx.x == 0 && threadIdx.x == 0)
         a.run.d_info->lambda_exponent = a.run.d_info->hessian_exponent = RW_LAMBDA_EXPONENT;
-    for (uint64_t doc = grid_first<GRADIENT_THREADS>(); doc < a.n_docs;
-         doc += grid_step<GRADIENT_THREADS>()) {
+    for (uint64_t doc = grid_first<THREADS>(); doc < a.n_docs; doc += grid_step<THREADS>()) {
         if (a.run.d_sampled && !a.run.d_sampled[doc])
             continue;
         if (FIXED)
@@ -90,9 +87,8 @@ __global__ void pair_largest_kernel(const __grid_constant__ struct rw_objective_
 static int launch(void (*kernel)(struct rw_objective_args), const struct rw_objective_args *args,
                   void *stream)
 {
-    const uint64_t most = (uint64_t)args->n_multiprocessors * GRADIENT_BLOCKS;
-    return launch_grid(kernel, blocks_up_to(most, args->n_docs, GRADIENT_THREADS), GRADIENT_THREADS,
-                       stream, *args);
+    const uint64_t most = (uint64_t)args->n_multiprocessors * BLOCKS;
+    return launch_grid(kernel, blocks_up_to(most, args->n_docs, THREADS), THREADS, stream, *args);
 }
 
 extern "C" int rw_cuda_gradients_find(const struct rw_objective_args *args, void *stream)
