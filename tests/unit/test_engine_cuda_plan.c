@@ -24,6 +24,7 @@ static void setup(void)
     cr_assert_eq(RW_NEW(ctx, cuda, 1), RW_OK);
     cuda->host.base.ctx = ctx;
     device.tuning = rw_tuning_row_at(0);
+    device.ctx = ctx;
     rw_cuda_init(cuda, &device);
     cuda->memory.free_bytes = (uint64_t)1 << 36;
     cuda->host.base.rules =

@@ -270,6 +270,10 @@ int rw_nccl_open(struct rw_ctx *ctx, const struct rw_device *device, struct rw_c
  * communicator, so that enqueued work of NCCL ends. */
 int rw_nccl_watch(struct rw_ctx *ctx, struct rw_comm *comm, double waited_s);
 
+/* Replaces each of n numbers on the device, at most 4, by the largest of all workers' numbers, by
+ * NCCL if device->comm is set, else through the hosts. */
+int rw_device_max(const struct rw_device *device, uint64_t *d_numbers, uint32_t n);
+
 /* Returns 1 if NCCL is available. text: the file that it was loaded from, or the reason why it is
  * missing. */
 int rw_nccl_find(char *text, size_t size);

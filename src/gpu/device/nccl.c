@@ -305,3 +305,19 @@ int rw_nccl_open(struct rw_ctx *ctx, const struct rw_device *device, struct rw_c
     *out = NULL;
     return status;
 }
+
+int rw_device_max(const struct rw_device *device, uint64_t *d_numbers, uint32_t n)
+{
+    struct rw_comm *comm = device->comm;
+    uint64_t numbers[4];
+    const size_t bytes = n * sizeof(*numbers);
+    if (rw_n_workers(device->ctx) == 1)
+        return RW_OK;
+    if (comm)
+        return rw_comm_status(
+            device->ctx, comm,
+            nccl_all_reduce(comm->user, d_numbers, n, RW_COMM_U64, RW_COMM_MAX, device->stream));
+    RW_TRY(rw_transfer_read(device, numbers, d_numbers, bytes));
+    RW_TRY(rw_comm_max(device->ctx, numbers, n));
+    return rw_transfer_write(device, d_numbers, numbers, bytes);
+}

@@ -30,11 +30,6 @@ struct rw_cuda_peers {
     struct rw_cuda_peer peer[]; /* [n_workers] */
 };
 
-static struct rw_ctx *ctx_of(const struct rw_cuda_workers *workers)
-{
-    return workers->host->base.ctx;
-}
-
 /* ---- the connection ---- */
 
 /* Sets *cannot to 1 if this worker's GPU cannot read the memory of all others; `enable`: lets it
@@ -50,7 +45,7 @@ static int check_access(struct rw_cuda_workers *workers, const int32_t *device, 
         const cudaError_t error = enable ? cudaDeviceEnablePeerAccess(device[r], 0)
                                          : cudaDeviceCanAccessPeer(&can, own, device[r]);
         if (error != cudaSuccess && error != cudaErrorPeerAccessAlreadyEnabled)
-            return rw_cu_fail(ctx_of(workers), error, "access to a peer's memory");
+            return rw_cu_fail(workers->device->ctx, error, "access to a peer's memory");
         (void)cudaGetLastError();
         *cannot |= !can;
     }
@@ -61,7 +56,7 @@ static int check_access(struct rw_cuda_workers *workers, const int32_t *device, 
  * other's memory. All workers call it. */
 static int connect_peers(struct rw_cuda_workers *workers)
 {
-    struct rw_ctx *ctx = ctx_of(workers);
+    struct rw_ctx *ctx = workers->device->ctx;
     const int n = rw_n_workers(ctx);
     const int32_t own = workers->device->number;
     uint64_t cannot = 0;
@@ -98,60 +93,44 @@ static int connect_peers(struct rw_cuda_workers *workers)
 
 int rw_cuda_workers_connect(struct rw_cuda_workers *workers)
 {
-    struct rw_ctx *ctx = ctx_of(workers);
+    struct rw_ctx *ctx = workers->device->ctx;
     if (!rw_cuda_are_many(workers))
         return RW_OK;
     RW_TRY(connect_peers(workers));
     if (workers->peers)
         return RW_OK;
-    const int status = rw_nccl_open(ctx, workers->device, &workers->comm);
+    const int status = rw_nccl_open(ctx, workers->device, &workers->device->comm);
     if (status == RW_ERR_UNSUPPORTED) {
         rw_log(ctx, RW_LOG_WARNING,
                "histograms go from GPU to GPU through the hosts, which is slow: %s",
                rw_last_error(ctx));
         return RW_OK;
     }
-    RW_TRY(status);
-    workers->device->comm = workers->comm;
-    return RW_OK;
+    return status;
 }
 
 void rw_cuda_workers_part(struct rw_cuda_workers *workers)
 {
-    workers->device->comm = NULL;
-    if (workers->comm && ctx_of(workers)->comm && ctx_of(workers)->comm->has_failed)
-        workers->comm->has_failed = 1;
-    rw_comm_free(workers->comm);
+    struct rw_device *device = workers->device;
+    if (device->comm && device->ctx->comm && device->ctx->comm->has_failed)
+        device->comm->has_failed = 1;
+    rw_comm_free(device->comm);
+    device->comm = NULL;
 }
 
 /* If NCCL connects two GPUs, allocating and freeing on one may wait for the other, which would wait
  * for this worker in turn if it were in an NCCL call. */
 int rw_cuda_workers_ready(struct rw_cuda_workers *workers)
 {
-    return workers->comm ? rw_comm_agree(ctx_of(workers), RW_OK) : RW_OK;
-}
-
-int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n)
-{
-    struct rw_cuda_workers *workers = user;
-    struct rw_comm *comm = workers->comm;
-    uint64_t numbers[4];
-    const size_t bytes = n * sizeof(*numbers);
-    if (comm)
-        return rw_comm_status(ctx_of(workers), comm,
-                              comm->functions.all_reduce(comm->user, d_numbers, n, RW_COMM_U64,
-                                                         RW_COMM_MAX, workers->device->stream));
-    RW_TRY(rw_transfer_read(workers->device, numbers, d_numbers, bytes));
-    RW_TRY(rw_comm_max(ctx_of(workers), numbers, n));
-    return rw_transfer_write(workers->device, d_numbers, numbers, bytes);
+    return workers->device->comm ? rw_comm_agree(workers->device->ctx, RW_OK) : RW_OK;
 }
 
 /* Adds up the messages of all workers. Each receives the sums of its part, of n_each numbers. */
 static int reduce_scatter(struct rw_cuda_workers *workers, const void *d_send, void *d_recv,
                           size_t n_each, enum rw_comm_type type)
 {
-    struct rw_ctx *ctx = ctx_of(workers);
-    struct rw_comm *comm = workers->comm;
+    struct rw_ctx *ctx = workers->device->ctx;
+    struct rw_comm *comm = workers->device->comm;
     const size_t bytes = n_each * (type == RW_COMM_U64 ? 8 : 4);
     const size_t all_bytes = bytes * (size_t)rw_n_workers(ctx);
     if (n_each == 0)
@@ -170,7 +149,7 @@ static int reduce_scatter(struct rw_cuda_workers *workers, const void *d_send, v
 
 static struct rw_cuda_peer *own_of(const struct rw_cuda_workers *workers)
 {
-    return &workers->peers->peer[rw_worker(ctx_of(workers))];
+    return &workers->peers->peer[rw_worker(workers->device->ctx)];
 }
 
 void rw_cuda_peers_leave(struct rw_cuda_workers *workers)
@@ -191,7 +170,7 @@ struct rw_arena *rw_cuda_peers_arena(const struct rw_cuda_workers *workers)
 
 int rw_cuda_peers_publish(struct rw_cuda_workers *workers)
 {
-    struct rw_ctx *ctx = ctx_of(workers);
+    struct rw_ctx *ctx = workers->device->ctx;
     const struct rw_cuda_exchange *exchange = &workers->exchange;
     struct rw_cuda_peer *own = own_of(workers);
     for (int g = 0; g < exchange->n_groups; g++) {
@@ -224,7 +203,7 @@ static void divide(const uint32_t *row, uint32_t n_features, uint32_t n_workers,
 int rw_cuda_workers_divide(struct rw_cuda_workers *workers, struct rw_cuda_memory *memory, int g,
                            const uint32_t *row, uint32_t *first_own)
 {
-    struct rw_ctx *ctx = ctx_of(workers);
+    struct rw_ctx *ctx = workers->device->ctx;
     struct rw_cuda_exchange *exchange = &workers->exchange;
     const struct rw_cuda_cells *built = &exchange->built[g];
     struct rw_cuda_cells *own = &exchange->own[g];
@@ -259,7 +238,7 @@ int rw_cuda_workers_allocate(struct rw_cuda_workers *workers, struct rw_cuda_mem
 {
     enum { WORDS = 3 }; /* per cell, at most */
     struct rw_cuda_exchange *exchange = &workers->exchange;
-    const size_t n_workers = (size_t)rw_n_workers(ctx_of(workers));
+    const size_t n_workers = (size_t)rw_n_workers(workers->device->ctx);
     const int newton = workers->host->base.rules.newton;
     uint64_t node_bytes = 1;
     if (n_workers == 1)
@@ -287,9 +266,9 @@ int rw_cuda_workers_allocate(struct rw_cuda_workers *workers, struct rw_cuda_mem
     RW_TRY(RW_HOST_NEW_RAW(memory->host, exchange->d_recv64, n_each * WORDS));
     RW_TRY(RW_HOST_NEW_RAW(memory->host, exchange->d_send32, n_workers * n_each));
     RW_TRY(RW_HOST_NEW_RAW(memory->host, exchange->d_recv32, n_each));
-    return workers->comm ? RW_OK
-                         : rw_cuda_pinned(memory, &memory->arena, &workers->staged,
-                                          (n_workers + 1) * n_each * WORDS * 8);
+    return workers->device->comm ? RW_OK
+                                 : rw_cuda_pinned(memory, &memory->arena, &workers->staged,
+                                                  (n_workers + 1) * n_each * WORDS * 8);
 }
 
 /* ---- the start of a tree ---- */
@@ -331,7 +310,7 @@ static int pause_for(struct rw_ctx *ctx, uint32_t *n_looks)
  * peers. */
 static int meet(struct rw_cuda_workers *workers, enum event which)
 {
-    struct rw_ctx *ctx = ctx_of(workers);
+    struct rw_ctx *ctx = workers->device->ctx;
     struct rw_cuda_peers *peers = workers->peers;
     struct rw_cuda_peer *own = own_of(workers);
     RW_CU(ctx, cudaEventRecord(own->event[which], workers->device->stream));
@@ -354,7 +333,7 @@ static int meet(struct rw_cuda_workers *workers, enum event which)
 /* Sends the addresses of all workers' sums to this GPU. */
 static int send_addresses(struct rw_cuda_workers *workers)
 {
-    struct rw_ctx *ctx = ctx_of(workers);
+    struct rw_ctx *ctx = workers->device->ctx;
     const struct rw_cuda_peers *peers = workers->peers;
     const size_t n_groups = (size_t)workers->exchange.n_groups;
     const size_t n = (size_t)peers->n_workers * n_groups;
@@ -377,7 +356,7 @@ static int gather(struct rw_cuda_workers *workers)
     RW_TRY(meet(workers, BUILT));
     RW_CUDA_LAUNCH(workers, rw_cuda_workers_gather, exchange);
     workers->is_unread = 1;
-    ctx_of(workers)->comm->bytes_sent +=
+    workers->device->ctx->comm->bytes_sent +=
         cell_bytes * exchange->n_nodes * exchange->n_cells * (exchange->n_workers - 1);
     return RW_OK;
 }
@@ -391,7 +370,7 @@ static int await(struct rw_cuda_workers *workers, const struct rw_cuda_reply *re
     uint32_t n_looks = 0;
     for (size_t i = 0; i < (size_t)n * RW_CUDA_REPLY_WORDS; i++) {
         while (__atomic_load_n(&word[2 * i], __ATOMIC_ACQUIRE) != workers->replies->n_searches)
-            RW_TRY(pause_for(ctx_of(workers), &n_looks));
+            RW_TRY(pause_for(workers->device->ctx, &n_looks));
     }
     return RW_OK;
 }

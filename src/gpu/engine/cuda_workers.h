@@ -17,9 +17,8 @@
 
 struct rw_cuda_workers {
     struct rw_host *host;
-    struct rw_device *device;
+    struct rw_device *device;        /* its `comm` is set if NCCL connects the workers */
     struct rw_cuda_replies *replies; /* borrowed */
-    struct rw_comm *comm;            /* NCCL; NULL: not connected; owned */
     struct rw_cuda_peers *peers;     /* NULL: the workers are no peers */
     struct rw_cuda_exchange exchange;
     int is_unread;       /* 1: a peer may still be reading the sums of the last call */
@@ -29,7 +28,7 @@ struct rw_cuda_workers {
 
 static inline int rw_cuda_are_many(const struct rw_cuda_workers *workers)
 {
-    return rw_n_workers(workers->host->base.ctx) > 1;
+    return rw_n_workers(workers->device->ctx) > 1;
 }
 
 /* Connects the workers, before anything is loaded. */
@@ -49,11 +48,8 @@ int rw_cuda_workers_ready(struct rw_cuda_workers *workers);
 /* Between rw_cuda_draw and rw_cuda_finish_sample: lets a replacement be kept only if no worker kept
  * an item, and only by the worker with the lowest random number. */
 int rw_cuda_workers_keep_one(struct rw_cuda_workers *workers, const struct rw_cuda_sample *sample);
-/* Replaces each of n numbers on the device, at most 4, by the largest of all workers' numbers.
- * user: the struct rw_cuda_workers. Only with many workers, like the functions below. */
-int rw_cuda_workers_max(void *user, uint64_t *d_numbers, uint32_t n);
-/* Prepares for a call of n nodes: waits until no peer reads `built`. Their sums over all workers
- * will be in buffers from `to` on, and are subtracted from those in parent. */
+/* With many workers: prepares for a call of n nodes: waits until no peer reads `built`. Their sums
+ * over all workers will be in buffers from `to` on, and are subtracted from those in parent. */
 int rw_cuda_workers_begin_sums(struct rw_cuda_workers *workers, uint32_t n, uint32_t to,
                                const uint32_t *parent);
 /* Adds up the sums that were built. all_n: documents of each slot, over all workers. */

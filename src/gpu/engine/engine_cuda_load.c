@@ -118,17 +118,14 @@ static int make_lists(struct rw_cuda *cuda, const struct rw_cuda_source *source)
     struct rw_cuda_memory *memory = &cuda->memory;
     struct rw_cuda_quantise *quantise = &cuda->quantise;
     const struct rw_cuda_whole whole = {.node = {.n = cuda->n_docs}, .parent = RW_HIST_NO_PARENT};
-    const struct rw_hist_candidates *candidates =
-        &cuda->method[0].candidates; /* as of all groups */
+    const struct rw_hist_candidates *any = &cuda->method[0].candidates; /* those of all groups */
     int can_move = 0;
-    for (int i = 0; i < candidates->n && !cuda->codes.place.is_far; i++)
-        can_move |= candidates->method[i]->reads_tiles;
+    for (int i = 0; i < any->n && !cuda->codes.place.is_far; i++)
+        can_move |= any->method[i]->reads_tiles;
     memory->host->memory.part = "lambdas";
     RW_TRY(rw_cuda_lambda_new(engine->ctx, rw_cuda_is_dry(memory) ? NULL : cuda->device,
                               &engine->rules, source->dataset, source->gains, &cuda->lambda));
     rw_host_count(memory->host, rw_cuda_lambda_bytes(cuda->lambda));
-    if (rw_cuda_are_many(&cuda->workers))
-        rw_cuda_lambda_share(cuda->lambda, rw_cuda_workers_max, &cuda->workers);
     RW_TRY(RW_HOST_NEW_RAW(memory->host, quantise->d_begin, 1));
     RW_TRY(RW_CUDA_ZEROS(memory, quantise->d_pair, cuda->n_docs));
     RW_TRY(RW_CUDA_ZEROS(memory, quantise->d_lambda_q, cuda->n_docs));

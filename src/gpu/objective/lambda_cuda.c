@@ -11,9 +11,7 @@ struct rw_cuda_lambda {
     const struct objective *objective;
     /* The arguments of all runs. Their pointers belong to `tables`, except those of `run`. */
     struct rw_objective_args args;
-    const char *gradients_by;   /* the objective's name, for messages */
-    rw_cuda_largest_fn largest; /* NULL: one worker */
-    void *largest_user;
+    const char *gradients_by; /* the objective's name, for messages */
 };
 
 /* The making of the tables. */
@@ -408,25 +406,14 @@ void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint3
     lambda->args.first_doc = first_doc;
 }
 
-void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn largest, void *user)
-{
-    lambda->largest = largest;
-    lambda->largest_user = user;
-}
-
-static int share(const struct rw_cuda_lambda *lambda, uint64_t *d_numbers, uint32_t n)
-{
-    return lambda->largest ? lambda->largest(lambda->largest_user, d_numbers, n) : RW_OK;
-}
-
 static int run_reals(const struct rw_cuda_lambda *lambda, void *stream)
 {
     const struct rw_objective_args *args = &lambda->args;
     struct rw_ctx *ctx = lambda->tables.ctx;
     RW_CU(ctx, rw_cuda_gradients_find(args, stream));
     if (args->is_fixed)
-        return share(lambda, &args->run.d_info->largest_lambda, 2);
-    RW_TRY(share(lambda, &args->run.d_info->gradient_bits, 2));
+        return rw_device_max(lambda->tables.device, &args->run.d_info->largest_lambda, 2);
+    RW_TRY(rw_device_max(lambda->tables.device, &args->run.d_info->gradient_bits, 2));
     RW_CU(ctx, rw_cuda_gradients_round(args, stream));
     return RW_OK;
 }
@@ -439,7 +426,7 @@ int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const struct rw_cuda_lamb
         RW_CU(lambda->tables.ctx, lambda->objective->launch(&lambda->args, stream));
     if (lambda->args.d_gradient || !lambda->objective->launch)
         return run_reals(lambda, stream);
-    return share(lambda, &run->d_info->largest_lambda, 2);
+    return rw_device_max(lambda->tables.device, &run->d_info->largest_lambda, 2);
 }
 
 int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
@@ -449,7 +436,7 @@ int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const struct rw_cuda_
     if (lambda->args.d_gradient)
         return run_reals(lambda, stream);
     RW_CU(lambda->tables.ctx, rw_cuda_gradients_largest(&lambda->args, stream));
-    return share(lambda, &run->d_info->largest_lambda, 2);
+    return rw_device_max(lambda->tables.device, &run->d_info->largest_lambda, 2);
 }
 
 int rw_cuda_lambda_check(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_info *info)

@@ -2,8 +2,8 @@
  * user gradients. The integers before quantisation are identical to those of rw_host_begin_tree.
  *
  * The object holds the data that does not change during a training, which the host makes at load. A
- * run computes the gradients of one tree. It allocates nothing, and waits only in the function of
- * rw_cuda_lambda_share; without that it may be captured into a CUDA graph and run again. */
+ * run computes the gradients of one tree. It allocates nothing, and waits only for other workers;
+ * with one worker it may be captured into a CUDA graph and run again. */
 #pragma once
 
 #include "gpu/device/tuning.h"
@@ -68,10 +68,6 @@ int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const struct rw_cuda_
 /* Fails if the last run's gradients are beyond the limits of rw_gradients_check. info: of that run.
  * All workers call it. */
 int rw_cuda_lambda_check(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_info *info);
-/* Replaces each of n numbers on the device by the largest one over all workers. */
-typedef int (*rw_cuda_largest_fn)(void *user, uint64_t *d_numbers, uint32_t n);
-/* With many workers: sets the function that runs call. */
-void rw_cuda_lambda_share(struct rw_cuda_lambda *lambda, rw_cuda_largest_fn largest, void *user);
 
 /* ---- Arguments of the kernels ----
  *
