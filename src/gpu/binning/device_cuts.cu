@@ -25,7 +25,6 @@ static unsigned blocks_of(uint64_t n)
     return blocks_up_to(BLOCKS_MOST, n, THREADS);
 }
 
-/* Writes `rest` for all documents. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS) fill_kernel(T rest, uint32_t n_docs, T *d_to)
 {

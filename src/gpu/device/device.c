@@ -565,7 +565,9 @@ int rw_transfer_pinned_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
     if (error != cudaErrorMemoryAllocation)
         return rw_cu_fail(ctx, error, "cudaHostAlloc");
     (void)cudaGetLastError();
-    return rw_fail(ctx, RW_ERR_MEMORY, "out of memory: %zu bytes of page-locked memory", bytes);
+    return rw_fail(ctx, RW_ERR_MEMORY,
+                   "out of memory: the system refuses %.1f MB of page-locked host memory",
+                   (double)bytes / 1e6);
 }
 
 void rw_transfer_pinned_free(void *p)

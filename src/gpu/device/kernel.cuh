@@ -98,8 +98,7 @@ template <class KERNEL> static bool launches_overlap(KERNEL *kernel)
     return known == 2;
 }
 
-/* Launches a kernel that calls wait_for_launch_before(), while the launch before it ends if it may.
- */
+/* Launches a kernel that calls wait_for_launch_before(); it may begin before the last one ends. */
 template <class... TYPES, class... ARGUMENTS>
 static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block, size_t shared,
                                 cudaStream_t stream, ARGUMENTS... arguments)
@@ -126,8 +125,7 @@ static cudaError_t launch_after(void (*kernel)(TYPES...), dim3 grid, dim3 block,
 #else
 #define RW_MULTIPROCESSOR_THREADS 2048
 #endif
-/* Returns `blocks`, or fewer if a multiprocessor does not hold their threads, for
- * __launch_bounds__. */
+/* For __launch_bounds__: `blocks`, or as many as a multiprocessor holds. */
 #define RW_BLOCKS_HELD(threads, blocks)                           \
     ((threads) * (blocks) <= RW_MULTIPROCESSOR_THREADS ? (blocks) \
                                                        : RW_MULTIPROCESSOR_THREADS / (threads))
@@ -159,14 +157,13 @@ RW_DEVICE uint32_t rw_warp_max(uint32_t v)
 
 /* ---- random words: cuRAND's Philox4x32-10, with the keys of base/rng.h; `check_hist` tests that
  * they are equal to those of base/rng.h ---- */
-/* Returns all four words for (seed, item, tree, stream), like rw_random4. */
+/* Return all four words, like rw_random4, or the first, like rw_random. */
 static RW_DEVICE uint4 rw_cuda_random4(uint64_t seed, uint64_t item, uint32_t tree, uint32_t stream)
 {
     return curand_Philox4x32_10(make_uint4((uint32_t)item, (uint32_t)(item >> 32), tree, stream),
                                 make_uint2((uint32_t)seed, (uint32_t)(seed >> 32)));
 }
 
-/* Returns the first word, like rw_random. */
 static RW_DEVICE uint32_t rw_cuda_random(uint64_t seed, uint64_t item, uint32_t tree,
                                          uint32_t stream)
 {

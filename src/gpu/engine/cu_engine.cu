@@ -253,7 +253,7 @@ static __global__ void __launch_bounds__(SCORES_THREADS) walk_kernel(const struc
 
 extern "C" int rw_cuda_add_walk(const struct rw_cuda_walk *walk, void *stream)
 {
-    const unsigned most = blocks_for(walk->n_docs, SCORES_THREADS);
-    return launch_grid(walk->by_set ? walk_kernel<1> : walk_kernel<0>, most > 65535 ? 65535 : most,
-                       SCORES_THREADS, stream, *walk);
+    return launch_grid(walk->by_set ? walk_kernel<1> : walk_kernel<0>,
+                       blocks_up_to(65535, walk->n_docs, SCORES_THREADS), SCORES_THREADS, stream,
+                       *walk);
 }

@@ -90,10 +90,10 @@ static __global__ void keep_doc_kernel(const struct rw_cuda_sample a)
 extern "C" int rw_cuda_draw(const struct rw_cuda_sample *sample, int of_docs, void *stream)
 {
     const uint32_t n = of_docs ? sample->n_docs : sample->n_queries;
-    TRY_CUDA(cudaMemsetAsync(&sample->d_lowest[0], 0xff, sizeof(*sample->d_lowest),
-                             (cudaStream_t)stream)); /* the largest number: no item yet */
-    TRY_CUDA(
-        cudaMemsetAsync(&sample->d_lowest[1], 0, sizeof(*sample->d_lowest), (cudaStream_t)stream));
+    unsigned long long *const d = sample->d_lowest;
+    /* the largest number: no item yet */
+    TRY_CUDA(cudaMemsetAsync(&d[0], 0xff, sizeof(*d), (cudaStream_t)stream));
+    TRY_CUDA(cudaMemsetAsync(&d[1], 0, sizeof(*d), (cudaStream_t)stream));
     return launch_grid(of_docs ? sample_docs_kernel : sample_kernel,
                        blocks_up_to(MOST_BLOCKS, n, THREADS), THREADS, stream, *sample);
 }

@@ -197,7 +197,6 @@ static int layouts_of(const struct rw_cuda_codes *codes, int g)
                : RW_HIST_TILES;
 }
 
-/* Counts the device memory of a matrix's codes. */
 static void count_matrix(struct rw_host *host, const struct rw_hist_matrix *matrix)
 {
     host->memory.part = "codes";

@@ -54,13 +54,7 @@ int rw_cuda_pinned_codes(struct rw_cuda_memory *memory, void *out, uint64_t byte
         return rw_fail(ctx, RW_ERR_MEMORY,
                        "out of memory: codes that do not fit cuda:%d need host memory of %s",
                        memory->device->number, lack);
-    const int status = rw_transfer_pinned_alloc(ctx, &p, bytes);
-    if (status == RW_ERR_MEMORY)
-        return rw_fail(ctx, RW_ERR_MEMORY,
-                       "out of memory: codes that do not fit cuda:%d need %.1f MB of page-locked "
-                       "host memory, which the system refuses",
-                       memory->device->number, (double)bytes / 1e6);
-    RW_TRY(status);
+    RW_TRY(rw_transfer_pinned_alloc(ctx, &p, bytes));
     memcpy(out, &p, sizeof(p));
     return RW_OK;
 }

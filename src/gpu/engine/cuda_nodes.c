@@ -201,9 +201,8 @@ int rw_cuda_nodes_sizes(struct rw_cuda_nodes *nodes)
     if (nodes->n_uncounted > 0)
         RW_TRY(rw_transfer_await(nodes->device, counted->word, 1, 1, counted->value));
     for (uint32_t i = 0; i < nodes->n_uncounted; i++) {
-        const struct rw_sibling *part = &nodes->uncounted[i];
-        set_children(nodes, part->parent, part->smaller, part->larger,
-                     (uint32_t)counted->placed[i]);
+        const struct rw_sibling *s = &nodes->uncounted[i];
+        set_children(nodes, s->parent, s->smaller, s->larger, (uint32_t)counted->placed[i]);
     }
     nodes->n_uncounted = 0;
     return RW_OK;

@@ -42,8 +42,7 @@ int rw_cuda_send(struct rw_cuda_replies *replies, const struct rw_cuda_piece *pi
 {
     if (bytes > 2 * RW_CUDA_SMALL_BYTES)
         return rw_transfer_write_pinned(replies->device, piece->d, piece->host, bytes);
-    RW_CU(replies->device->ctx,
-          rw_cuda_send_small(piece->d, piece->host, bytes, replies->device->stream));
+    RW_CUDA_LAUNCH(replies, rw_cuda_send_small, piece->d, piece->host, bytes);
     return RW_OK;
 }
 

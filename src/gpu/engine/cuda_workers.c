@@ -363,7 +363,6 @@ static int gather(struct rw_cuda_workers *workers)
 
 /* ---- splits ---- */
 
-/* Waits for a peer's replies to the current search. */
 static int await(struct rw_cuda_workers *workers, const struct rw_cuda_reply *reply, uint32_t n)
 {
     const uint32_t *const word = (const uint32_t *)(const void *)reply;
@@ -414,7 +413,6 @@ int rw_cuda_workers_begin_sums(struct rw_cuda_workers *workers, uint32_t n, uint
     return meet(workers, READ);
 }
 
-/* Adds up the sums of all workers by messages. */
 static int send_messages(struct rw_cuda_workers *workers, const struct rw_sibling *siblings,
                          const uint32_t *all_n)
 {

@@ -77,7 +77,6 @@ static int make_tables(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-/* Sends the features' monotone constraints and costs. */
 static int send_rules(struct rw_cuda *cuda)
 {
     const struct rw_engine *engine = &cuda->host.base;

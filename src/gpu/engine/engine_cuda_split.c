@@ -7,7 +7,6 @@
 
 /* ---- memory ---- */
 
-/* Allocates the memory of best_level. */
 static int allocate_level(struct rw_cuda *cuda)
 {
     struct rw_host *host = &cuda->host;
@@ -37,7 +36,6 @@ static int allocate_level(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-/* Allocates the memory of searches and of small data, and host memory for the nodes of trees. */
 int rw_cuda_make_search(struct rw_cuda *cuda)
 {
     struct rw_host *host = &cuda->host;
@@ -77,7 +75,6 @@ int rw_cuda_make_search(struct rw_cuda *cuda)
 
 /* ---- nodes ---- */
 
-/* Writes the buffer of a slot's histogram. */
 static int buffer_of(const struct rw_cuda *cuda, int32_t slot, uint32_t *buffer)
 {
     *buffer = (uint32_t)cuda->buffers.of[slot];
@@ -208,7 +205,6 @@ static int read_cells(struct rw_cuda *cuda, int g, uint32_t f, uint32_t n_cells)
                             (size_t)cuda->level.args.n * stride * sizeof(*cuda->level.cell));
 }
 
-/* Copies the cells that were read last (struct rw_level). */
 static void copy_cells(const struct rw_level *level, int i, uint32_t f, struct rw_cell *cell)
 {
     const struct rw_cuda *cuda = (const struct rw_cuda *)level->host;

@@ -158,7 +158,6 @@ RW_DEVICE void rank_load(const double *d_scores, struct rw_query_range query, ui
     }
 }
 
-/* Writes a thread's sorted items to d_order. */
 template <int ITEMS>
 RW_DEVICE void rank_store(uint32_t *d_order, struct rw_query_range query, uint32_t thread,
                           const uint32_t (&index)[ITEMS])

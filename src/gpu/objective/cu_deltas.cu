@@ -29,7 +29,6 @@ struct pairs {
     uint32_t better[32], worse[32]; /* drawn pairs: documents */
 };
 
-/* A query of a warp. */
 struct ranked {
     struct rw_delta_query delta;
     const uint32_t *order; /* documents by position */

@@ -224,7 +224,6 @@ struct lambda_run {
     double gain;
 };
 
-/* Returns the number of partners. */
 RW_DEVICE uint32_t lambda_others(const struct lambda_query &query, const struct lambda_run &run)
 {
     return query.n - run.end - run.hole_docs;
@@ -606,7 +605,6 @@ struct spread_shared {
     unsigned long long total[2];
 };
 
-/* Adds the pairs of upper documents at positions [top, end) with those of the thread. */
 RW_DEVICE void spread_add_pairs(struct lambda_query &query, struct spread_shared &shared,
                                 uint32_t top, uint32_t end, struct spread_own &own)
 {
