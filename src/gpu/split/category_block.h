@@ -1,8 +1,7 @@
 /* Finds the best split of a node by a categorical feature (tree/category_split.h), with a block of
- * one thread per code. It has one function per phase: the work of a thread between two barriers.
- * The kernel (cu_category.cu) calls them with its own thread. tests/check/check_category.c calls
- * them on the host for each thread in turn. In a phase no thread reads data that another one
- * writes, so their order does not matter.
+ * one thread per code. A function is a phase: the work of a thread between two barriers, in which
+ * no thread reads data that another one writes. tests/check/check_category.c calls them on the host
+ * for each thread in turn.
  *
  * A code's place is the number of codes that come before it in the order of rw_category_key, then
  * code; the thread of the code counts them. Sums are added up along this order. Thread t tries two
@@ -22,9 +21,8 @@ struct category_alone {
     struct rw_code_set left;
     uint32_t n_seen; /* codes that the node's documents have */
 };
-/* A block's shared memory. Sums reuse the memory of cells, and the best candidates that of sums.
- * Otherwise a block of CATEGORY_THREADS threads would need more shared memory than small devices
- * have. A thread keeps the cell of its own code in registers. */
+/* A block's shared memory. Sums reuse the memory of cells, and the best candidates that of sums,
+ * since small devices have no more. A thread keeps the cell of its own code in registers. */
 struct category_block {
     uint32_t n_threads;
     struct category_alone *alone;
@@ -34,10 +32,9 @@ struct category_block {
     double *key;                     /* [n_threads] by code */
     uint16_t *place;                 /* [n_threads] by code */
 };
-/* Bytes per thread. */
-#define CATEGORY_THREAD_BYTES (2 * sizeof(struct rw_cell) + sizeof(double) + sizeof(uint16_t))
-#define CATEGORY_BYTES(n_threads) \
-    (sizeof(struct category_alone) + (n_threads)*CATEGORY_THREAD_BYTES)
+#define CATEGORY_BYTES(n_threads)    \
+    (sizeof(struct category_alone) + \
+     (n_threads) * (2 * sizeof(struct rw_cell) + sizeof(double) + sizeof(uint16_t)))
 
 /* Divides a block's shared memory: CATEGORY_BYTES(n_threads) bytes, aligned as double is. */
 RW_HD struct category_block category_block_of(unsigned char *shared, uint32_t n_threads)

@@ -1,6 +1,5 @@
-/* Finds the best splits by categorical features. These features are few compared with the others,
- * and each split sorts its codes, so they have a separate kernel that leaves the one of cu_split.cu
- * unchanged.
+/* Finds the best splits by categorical features. They are few, and each split sorts its codes, so
+ * they have a separate kernel.
  *
  * Shapes: cells as in cu_split.cu; the best split of each (node, block); a set of codes for each
  * (node, categorical feature).
@@ -8,8 +7,8 @@
  * Decomposition: a block per feature, grid y is the node; a thread per code. category_block.h has
  * the work of threads between barriers. Blocks have CATEGORY_FEW_THREADS threads if that is enough
  * for all features of a launch, else CATEGORY_THREADS. The kernel is launched after the searches of
- * all other features, and waits for them. So if there are any categorical features, the last block
- * of a node to finish is one of this kernel's, and no other kernel handles sets. */
+ * all other features, and waits for them. So the last block of a node to finish is one of this
+ * kernel's, and no other kernel handles sets. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"
@@ -24,7 +23,7 @@ static_assert(sizeof(struct rw_category_found) == sizeof(struct rw_cell), "one f
 static_assert(CATEGORY_BYTES(CATEGORY_FEW_THREADS) <= 46 * 1024, "memory that needs no asking");
 static_assert(CATEGORY_BYTES(CATEGORY_THREADS) <= 62 * 1024, "what capability 7.5 has");
 
-/* Searches one feature of the block's node. All threads of a block call it. */
+/* Searches one feature of the block's node. */
 template <int THREADS>
 static __device__ struct rw_category_split
 search_codes(const struct rw_cuda_search &a, const struct rw_cuda_cells &cells,

@@ -1,12 +1,11 @@
 /* Finds the split that all nodes of a level share (best_splits in tree/engine.h).
  *
- * Shapes: cells as in cu_split.cu; the best split of each feature; the result, and the documents
- * that go left in each node.
+ * Shapes: cells as in cu_split.cu; the best split of each feature; the result.
  *
- * Decomposition: in level_kernel, a block per feature of a group. Each thread has BINS neighbouring
- * bins and keeps the gains of their candidates. The block visits the nodes in the order of slots,
- * so every sum of gains has the order of the reference engine. pick_kernel has one block, which
- * picks the best feature. In left_kernel, a block per node counts the documents that go left. In
+ * Decomposition: in level_kernel, a block per feature of a group; a thread keeps the gains of the
+ * candidates of BINS neighbouring bins. The block visits the nodes in the order of slots, so every
+ * sum of gains has the order of the reference engine. pick_kernel has one block, which picks the
+ * best feature. In left_kernel, a block per node counts the documents that go left. In
  * cells_kernel, a block per node copies the cells of a categorical feature. */
 #include <cuda_runtime.h>
 
@@ -60,9 +59,7 @@ static __device__ struct row row_of(const struct rw_cuda_cells &cells, uint32_t 
 {
     const struct rw_cuda_feature feature = cells.d_feature[f];
     const uint32_t begin = cells.d_row ? cells.d_row[f] : f * cells.n_bins;
-    const struct row row = {begin, cells.d_sampled[f] ? feature.n_bins : 0,
-                            (int)feature.has_missing};
-    return row;
+    return {begin, cells.d_sampled[f] ? feature.n_bins : 0, (int)feature.has_missing};
 }
 
 template <int BINS>
@@ -184,10 +181,8 @@ extern "C" int rw_cuda_level_group(const struct rw_cuda_level *level,
                                    const struct rw_cuda_cells *cells, uint32_t first_feature,
                                    void *stream)
 {
-    return cells->n_bins <= THREADS ? launch_grid(level_kernel<1>, cells->n_features, THREADS,
-                                                  stream, *level, *cells, first_feature)
-                                    : launch_grid(level_kernel<MOST_BINS>, cells->n_features,
-                                                  THREADS, stream, *level, *cells, first_feature);
+    auto *const kernel = cells->n_bins <= THREADS ? level_kernel<1> : level_kernel<MOST_BINS>;
+    return launch_grid(kernel, cells->n_features, THREADS, stream, *level, *cells, first_feature);
 }
 
 extern "C" int rw_cuda_level_pick(const struct rw_cuda_level *level, uint32_t n_features,

@@ -7,14 +7,13 @@
  * overwritten before it is read. The number of documents that go left is known from the histograms,
  * except with many workers: it then counts the documents of all workers.
  *
- * Decomposition: a block per chunk. In partition_kernel, the left documents of a chunk keep their
- * order and follow those of the node's chunks that came earlier; one atomic per block decides the
- * position. The right documents follow the last left one in the same way. If the number of left
- * documents is not known, the right ones are written from the end of the children's range
- * backwards. The order of documents changes no result, since all sums are exact, and no block
- * waits. The items of a chunk are its documents. A thread takes every THREADS-th item, and a flag
- * per item is 1 if the item goes left: bit i of word w is the flag of item 32 w + i. In
- * sums_kernel, a block has a chunk of a leaf. */
+ * Decomposition: a block per chunk (of a leaf in sums_kernel). In partition_kernel, the left
+ * documents of a chunk keep their order and follow those of the node's chunks that came earlier;
+ * one atomic per block decides the position. The right documents follow the last left one in the
+ * same way or, if the number of left documents is not known, are written from the end of the
+ * children's range backwards. The order changes no result, since all sums are exact, and no block
+ * waits. The items of a chunk are its documents. A thread takes every THREADS-th item. Bit i of
+ * word w is the flag of item 32 w + i: 1 if the item goes left. */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"
@@ -36,9 +35,8 @@ static_assert((int)THREADS >= (int)RW_CUDA_CARRIED, "a thread per carried word")
 static_assert(WORDS % WARP == 0, "each lane of the warp that adds bits up has as many words");
 
 /* Returns the index of the part (a node to divide, or a leaf) that has a chunk: the last part whose
- * first_chunk is at most the chunk. A part without documents has the same first_chunk as the next.
- * Whole warps call this function: their lanes read 32 parts at once, since dependent loads take
- * most of its time. */
+ * first_chunk is at most the chunk. Whole warps call this function: their lanes read 32 parts at
+ * once, since dependent loads take most of its time. */
 template <class PART>
 static __device__ uint32_t find_chunk(const PART *d_part, uint32_t n_parts, uint32_t chunk)
 {
@@ -56,8 +54,7 @@ static __device__ uint32_t find_chunk(const PART *d_part, uint32_t n_parts, uint
 
 /* ---- partition ---- */
 
-/* The sets of codes of a launch; or no sets, so that the kernel has no code for sets if none of the
- * splits is by categories. */
+/* The sets of codes of a launch; or no sets, so that its kernel has no code for them. */
 struct with_sets : rw_cuda_part_sets {
     enum { BY_SET = 1 };
 };
@@ -65,9 +62,8 @@ struct no_sets {
     enum { BY_SET = 0 };
 };
 
-/* Copies the part's set to memory that all threads of the block read. Returns NULL if the part has
- * no set. The copy always has RW_SET_WORDS words. It may include words after the end of the set,
- * but no document has codes that large. */
+/* Copies the part's set to shared memory. Returns NULL if the part has no set. The copy may include
+ * words after the end of the set, but no document has codes that large. */
 static __device__ const struct rw_code_set *
 take_set(const struct with_sets &sets, const struct rw_cuda_part &part, struct rw_code_set *shared)
 {
@@ -132,9 +128,8 @@ static __device__ uint32_t add_up(const uint32_t *flags, uint32_t *before)
     return __shfl_sync(ALL_LANES, up_to, WARP - 1);
 }
 
-/* Reads the moved words of the thread's items: the quantised numbers that move with them. A part is
- * `whole` if it has all documents in order; its moved words are made from the arrays by document.
- */
+/* Reads the moved words of the thread's items. Those of a `whole` part, which has all documents in
+ * order, are made from the arrays by document. */
 static __device__ void read_moved(const struct rw_cuda_partition &a,
                                   const struct rw_cuda_part &part, uint64_t from, uint32_t n,
                                   const uint32_t (&doc)[ITEMS], uint32_t (&word)[ITEMS])
@@ -259,8 +254,6 @@ extern "C" int rw_cuda_partition(const struct rw_cuda_partition *partition,
                               with_sets{*sets})
                 : launch_grid(partition_kernel<no_sets>, n, THREADS, stream, *partition, no_sets{});
 }
-
-/* ---- moved words: the data that histograms read, by position ---- */
 
 static __global__ void __launch_bounds__(THREADS)
     gather_kernel(const uint32_t *d_list, uint32_t n, const int32_t *d_lambda,

@@ -5,14 +5,12 @@
  * Shapes: cells [buffer][cell] of a group of features (struct rw_cuda_cells), with the bins of a
  * feature in a row; the best split of each (node, block), then of each node.
  *
- * Decomposition: for few nodes, search_kernel; for many, rough_kernel and exact_kernel, described
- * below. In search_kernel, grid y is the node. Each feature has 1 to WARPS warps, and each
- * thread BINS neighbouring bins. Threads add up their bins; warps, and then the warps of a feature,
- * add up those sums. A block first scores its splits roughly, in float. For those that may be its
- * best, tree/numbers.h computes gains from exact sums, with missing values left and then right.
- * search_end.cuh has the end of a block.
- *
- * The choice is by (gain, feature, bin), so the order of threads does not matter. */
+ * Decomposition: for many nodes, rough_kernel and exact_kernel (below); for few, search_kernel. In
+ * it, grid y is the node, a feature has 1 to WARPS warps, and a thread BINS neighbouring bins. Sums
+ * are added up over threads and then warps. A block first scores its splits roughly, in float. For
+ * those that may be its best, tree/numbers.h computes gains from exact sums. search_end.cuh has the
+ * end of a block. The choice is by (gain, feature, bin), so the order of threads does not matter.
+ */
 #include <cuda_runtime.h>
 
 #include "gpu/device/kernel.cuh"
@@ -22,9 +20,9 @@
 
 /* ---- bins, rough gains and exact gains, for both kinds of search ---- */
 
-/* The kind of sums of a search. SUM: the type of the cells' sums, int32_t for narrow ones. ORDERED:
- * features may have monotone constraints. SHAPED, which implies ORDERED: there may also be feature
- * costs, and a set of features that may split each node. */
+/* The kind of sums of a search. SUM: the type of the cells' sums. ORDERED: features may have
+ * monotone constraints. SHAPED, which implies ORDERED: there may also be feature costs, and a set
+ * of features that may split each node. */
 template <class SUM, int NEWTON_, int ORDERED_, int SHAPED_ = 0> struct sums {
     typedef SUM sum;
     enum { NEWTON = NEWTON_, ORDERED = ORDERED_, SHAPED = SHAPED_ };
@@ -45,38 +43,25 @@ static __device__ tally<S> load_cell(const struct rw_cuda_cells &cells, uint64_t
     return cell;
 }
 
-static __device__ void load_sums(const int32_t *d_sum, int32_t *sum)
-{
-    const int4 four = *(const int4 *)d_sum;
-    sum[0] = four.x;
-    sum[1] = four.y;
-    sum[2] = four.z;
-    sum[3] = four.w;
-}
-
-static __device__ void load_sums(const long long *d_sum, long long *sum)
-{
-    const longlong2 low = *(const longlong2 *)d_sum, high = *(const longlong2 *)(d_sum + 2);
-    sum[0] = low.x;
-    sum[1] = low.y;
-    sum[2] = high.x;
-    sum[3] = high.y;
-}
+/* Four neighbours, which are loaded by 16 bytes at a time. */
+template <class T> struct alignas(16) four {
+    T at[4];
+};
 
 /* Loads four cells. The index `at` of the first is a multiple of four. */
 template <class S>
 static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at, tally<S> *cell)
 {
     typedef typename S::sum sum;
-    sum lambda[4], hess[4] = {0, 0, 0, 0};
-    const uint4 n = *(const uint4 *)(cells.d_count + at);
-    load_sums((const sum *)cells.d_lambda + at, lambda);
+    const four<uint32_t> n = *(const four<uint32_t> *)(cells.d_count + at);
+    const four<sum> lambda = *(const four<sum> *)((const sum *)cells.d_lambda + at);
+    four<sum> hess = {};
     if (S::NEWTON)
-        load_sums((const sum *)cells.d_hess + at, hess);
-    cell[0] = tally<S>{n.x, lambda[0], hess[0]};
-    cell[1] = tally<S>{n.y, lambda[1], hess[1]};
-    cell[2] = tally<S>{n.z, lambda[2], hess[2]};
-    cell[3] = tally<S>{n.w, lambda[3], hess[3]};
+        hess = *(const four<sum> *)((const sum *)cells.d_hess + at);
+    cell[0] = tally<S>{n.at[0], lambda.at[0], hess.at[0]};
+    cell[1] = tally<S>{n.at[1], lambda.at[1], hess.at[1]};
+    cell[2] = tally<S>{n.at[2], lambda.at[2], hess.at[2]};
+    cell[3] = tally<S>{n.at[3], lambda.at[3], hess.at[3]};
 }
 
 /* Returns a side of a split: the sums of some bins, with or without missing values. */
@@ -142,28 +127,48 @@ static __device__ int is_allowed(const struct rw_cuda_search &a, const tally<S> 
     return side.n >= a.least_n && (!S::NEWTON || side.hess >= (typename S::sum)a.least_hess);
 }
 
-/* Returns the approximate gain of a split, without the parent's contribution; -1 if it is not
- * allowed. */
+/* Returns the approximate value of a side. Each of its five roundings is at most 2^-22 of it. */
 template <class S>
-static __device__ float rough_gain(const struct rw_cuda_search &a, const tally<S> &left,
-                                   const tally<S> &right)
+static __device__ float rough_value(const struct rw_split_rule &rule, const tally<S> &side)
 {
-    return is_allowed<S>(a, left) && is_allowed<S>(a, right)
-               ? rough_side<S>(a, left) + rough_side<S>(a, right)
-               : -1.0f;
+    const float d = (S::NEWTON ? (float)side.hess : (float)side.n) + (float)rule.l2;
+    return __fdividef((float)side.lambda, d);
 }
 
-/* Returns the better rough gain of the threshold above a bin, with missing values right or left. */
+/* Returns the approximate gain of a split, without the parent's contribution; -1 if it is not
+ * allowed. If S::ORDERED, also -1 if it certainly breaks the feature's monotone constraint, which
+ * is `direction` or 0. Then *sure is raised to the gain if the split certainly satisfies it. */
 template <class S>
-static __device__ float rough_score(const struct rw_cuda_search &a, const tally<S> &left,
-                                    const tally<S> &right, const tally<S> &missing)
+static __device__ float rough_gain(const struct rw_cuda_search &a, int direction,
+                                   const tally<S> &left, const tally<S> &right, float *sure)
+{
+    const float gain = is_allowed<S>(a, left) && is_allowed<S>(a, right)
+                           ? rough_side<S>(a, left) + rough_side<S>(a, right)
+                           : -1.0f;
+    if (!S::ORDERED)
+        return gain;
+    const float l = (float)direction * rough_value<S>(a.rule, left);
+    const float r = (float)direction * rough_value<S>(a.rule, right);
+    const float margin = (fabsf(l) + fabsf(r)) * RW_ORDER_MARGIN;
+    if (r - l >= margin)
+        *sure = fmaxf(*sure, gain);
+    return r - l >= -margin ? gain : -1.0f;
+}
+
+/* Returns the better rough gain of the threshold above a bin, with missing values right or left.
+ * direction, sure: as in rough_gain. */
+template <class S>
+static __device__ float rough_score(const struct rw_cuda_search &a, int direction,
+                                    const tally<S> &left, const tally<S> &right,
+                                    const tally<S> &missing, float *sure)
 {
     if (missing.n == 0)
-        return rough_gain<S>(a, left, right);
+        return rough_gain<S>(a, direction, left, right, sure);
     tally<S> l = left, r = right;
     add_cell<S>(&l, missing);
     add_cell<S>(&r, missing);
-    return fmaxf(rough_gain<S>(a, left, r), rough_gain<S>(a, l, right));
+    return fmaxf(rough_gain<S>(a, direction, left, r, sure),
+                 rough_gain<S>(a, direction, l, right, sure));
 }
 
 /* Returns the largest value of a block of WARPS warps. All of its threads call it. */
@@ -221,13 +226,11 @@ static __device__ void try_cut(const struct rw_split_rule &rule, int direction, 
  * computes gains in double. Here no warp waits for another until all rough gains are known, and
  * gains in double are computed once per node rather than once per block.
  *
- * Shapes: cells as above; rough scores [node][feature].
- *
  * Decomposition: rough_kernel has a warp per feature, grid y is the node. A lane has four
  * neighbouring bins in each of CHUNKS chunks of 128 bins. The warp writes the largest rough score
- * of the feature's splits. exact_kernel has a block per node. Its warps read again the features
- * that may have the best split, usually one or two. They compute the exact gains of those splits of
- * these features whose rough scores are large enough to be the best. */
+ * of the feature's splits: [node][feature]. exact_kernel has a block per node. Its warps read again
+ * the features that may have the best split, usually one or two, and compute the exact gains of
+ * the splits whose rough scores are large enough. */
 enum {
     ROUGH_WARPS = RW_TUNE_SPLIT_ROUGH_WARPS,
     EXACT_WARPS = RW_TUNE_SPLIT_EXACT_WARPS,
@@ -236,7 +239,7 @@ enum {
     MOST_CHUNKS = 2
 };
 
-/* A feature of the tree: its cells in a histogram. */
+/* A feature's cells in a histogram. */
 struct place {
     uint32_t begin, n_bins;
     int has_missing; /* 1: the cell of missing values follows the bins */
@@ -247,19 +250,14 @@ struct place {
  * 0 if there is no such feature or if it is not sampled for the tree. */
 static __device__ struct place place_of(const struct rw_cuda_cells &cells, uint32_t f)
 {
-    struct place place = {0, 0, 0, 0, 0};
     if (f >= cells.n_features)
-        return place;
+        return {0, 0, 0, 0, 0};
     const struct rw_cuda_feature feature = cells.d_feature[f];
     const uint32_t begin = cells.d_row[f], length = cells.d_row[f + 1] - begin;
     if (!cells.d_sampled[f])
-        return place;
-    place.begin = begin;
-    place.n_bins = min(feature.n_bins, length);
-    place.has_missing = feature.has_missing && feature.n_bins < length;
-    place.column = feature.column;
-    place.zero_bin = feature.zero_bin;
-    return place;
+        return {0, 0, 0, 0, 0};
+    return {begin, min(feature.n_bins, length), feature.has_missing && feature.n_bins < length,
+            feature.column, feature.zero_bin};
 }
 
 /* A lane's sums for a feature: for each of its bins, the sum of all bins up to it. */
@@ -320,7 +318,7 @@ static __device__ float score_of(const struct rw_cuda_search &a, const struct pl
 {
     const tally<S> &left = sums.left[chunk][i];
     return bin_of(chunk, i) < place.n_bins
-               ? rough_score<S>(a, left, without<S>(sums.all, left), sums.missing)
+               ? rough_score<S>(a, 0, left, without<S>(sums.all, left), sums.missing, NULL)
                : -1.0f;
 }
 
@@ -356,8 +354,8 @@ static __global__ void __launch_bounds__(ROUGH_WARPS *WARP,
         a.d_score[(uint64_t)blockIdx.y * cells.n_features + f] = largest;
 }
 
-/* Finds each lane's best threshold of a feature, among those with a score of at least `least`. A
- * whole warp calls it. */
+/* Finds each lane's best threshold among those with a score of at least `least`. A whole warp calls
+ * it. */
 template <class S, int CHUNKS>
 static __device__ struct rw_cuda_found best_of_feature(const struct rw_cuda_search &a,
                                                        const struct rw_cuda_cells &cells,
@@ -495,45 +493,6 @@ static __device__ void load_bins(const struct rw_cuda_cells &cells, uint64_t bas
     }
 }
 
-/* Returns the approximate value of a side. Each of its five roundings is at most 2^-22 of it. */
-template <class S>
-static __device__ float rough_value(const struct rw_split_rule &rule, const tally<S> &side)
-{
-    const float d = (S::NEWTON ? (float)side.hess : (float)side.n) + (float)rule.l2;
-    return __fdividef((float)side.lambda, d);
-}
-
-/* Returns the rough gain of a threshold of a feature with a monotone constraint, or, if `direction`
- * is 0, without one. Returns -1 if the threshold certainly breaks the constraint. Raises *sure to
- * the gain if the threshold certainly satisfies it. */
-template <class S>
-static __device__ float rough_ordered_gain(const struct rw_cuda_search &a, int direction,
-                                           const tally<S> &left, const tally<S> &right, float *sure)
-{
-    const float gain = rough_gain<S>(a, left, right);
-    const float l = (float)direction * rough_value<S>(a.rule, left);
-    const float r = (float)direction * rough_value<S>(a.rule, right);
-    const float margin = (fabsf(l) + fabsf(r)) * RW_ORDER_MARGIN;
-    if (r - l >= margin)
-        *sure = fmaxf(*sure, gain);
-    return r - l >= -margin ? gain : -1.0f;
-}
-
-/* Returns rough_score under a monotone constraint. sure: as in rough_ordered_gain. */
-template <class S>
-static __device__ float rough_ordered_score(const struct rw_cuda_search &a, int direction,
-                                            const tally<S> &left, const tally<S> &right,
-                                            const tally<S> &missing, float *sure)
-{
-    if (missing.n == 0)
-        return rough_ordered_gain<S>(a, direction, left, right, sure);
-    tally<S> l = left, r = right;
-    add_cell<S>(&l, missing);
-    add_cell<S>(&r, missing);
-    return fmaxf(rough_ordered_gain<S>(a, direction, left, r, sure),
-                 rough_ordered_gain<S>(a, direction, l, right, sure));
-}
-
 /* Returns least_score for the thread's feature, in a block with feature costs. The net score of a
  * thread is its largest score minus its feature's cost, made slightly too low. The limit is the
  * largest net score of the block plus the cost of the thread's own feature. penalty: this cost.
@@ -616,10 +575,11 @@ static __device__ void search_bins(const struct rw_cuda_search &a,
         if (S::ORDERED) {
             score[i] = -1.0f;
             if (bin + i < feature.n_bins)
-                score[i] = rough_ordered_score<S>(a, direction, left, right, missing, &largest);
+                score[i] = rough_score<S>(a, direction, left, right, missing, &largest);
             continue;
         }
-        score[i] = bin + i < feature.n_bins ? rough_score<S>(a, left, right, missing) : -1.0f;
+        score[i] =
+            bin + i < feature.n_bins ? rough_score<S>(a, 0, left, right, missing, NULL) : -1.0f;
         largest = fmaxf(largest, score[i]);
     }
     const float least = S::SHAPED ? least_net_score(rule, penalty, largest, largest_of)
@@ -664,10 +624,9 @@ static __global__ void __launch_bounds__(THREADS, sizeof(typename S::sum) > 4 ? 
         reply(a, best);
 }
 
-/* Returns the number of warps that share a feature: a power of two, up to WARPS. It uses no more
- * warps than the bins need, and no more than can run at once, except to keep a thread's bins within
- * MOST_BINS. With noise, a feature has a block, since the rough scores of a block say only which
- * split of a feature may be the best. */
+/* Returns the number of warps that share a feature: a power of two, no more than the bins need, and
+ * no more than can run at once, except to keep a thread's bins within MOST_BINS. With noise, a
+ * feature has a block, since rough scores have no noise. */
 static uint32_t warps_of(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells)
 {
     uint32_t warps = search->noise_word ? WARPS : 1;

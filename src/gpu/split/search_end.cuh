@@ -1,7 +1,6 @@
 /* The end of the blocks of a search, for cu_split.cu, cu_category.cu and, in part, cu_level.cu. A
- * block writes its best split of a node. The last block of the node to finish picks the best of all
- * blocks and writes it to host memory. Grid y is the index of the node. The blocks of a node may be
- * from several launches. In the kernels, "the launch before" is the previous one in the stream. */
+ * block writes its best split of a node. The last block of the node to finish, of any launch, picks
+ * the best of all blocks and writes it to host memory. Grid y is the index of the node. */
 #pragma once
 
 #include "gpu/engine/cu_engine.h"
@@ -13,8 +12,8 @@ enum { WARP = 32 };
 /* Returns 1 if `a` is better: by rw_compare_gains, then lower column, then lower bin. Exactly one
  * thread tries each (column, bin), so no two of the threads' best splits are equal in all three.
  * d_noise: of features at the node; NULL: none. */
-static __device__ __forceinline__ int beats(const struct rw_cuda_found &a,
-                                            const struct rw_cuda_found &b, const double *d_noise)
+RW_DEVICE int beats(const struct rw_cuda_found &a, const struct rw_cuda_found &b,
+                    const double *d_noise)
 {
     const int by_noise = d_noise && a.gain > 0.0 && b.gain > 0.0;
     const int order = rw_compare_gains(a.gain, by_noise ? d_noise[a.column] : 0.0, b.gain,
@@ -53,29 +52,26 @@ best_of_block(struct rw_cuda_found best, struct rw_cuda_found *of_warp, const do
 }
 
 /* Returns 1 if a set of features has the feature. d_allowed: NULL: all features. */
-static __device__ __forceinline__ int is_in(const uint32_t *d_allowed, uint32_t column)
+RW_DEVICE int is_in(const uint32_t *d_allowed, uint32_t column)
 {
     return !d_allowed || (d_allowed[column / 32] >> column % 32 & 1);
 }
 
-/* Returns 1 if the block's node may be split by a feature. */
-static __device__ __forceinline__ int allows(const struct rw_cuda_search &a, uint32_t column)
+RW_DEVICE int allows(const struct rw_cuda_search &a, uint32_t column)
 {
     return is_in(a.d_allowed ? a.d_allowed + (uint64_t)blockIdx.y * a.n_allowed_words : NULL,
                  column);
 }
 
 /* Returns the noise of features at the block's node, by column, or NULL. */
-static __device__ __forceinline__ const double *noise_of(const struct rw_cuda_search &a)
+RW_DEVICE const double *noise_of(const struct rw_cuda_search &a)
 {
     return a.noise_word ? (const double *)(a.d_allowed + (uint64_t)blockIdx.y * a.n_allowed_words +
                                            a.noise_word)
                         : NULL;
 }
 
-/* Returns a histogram's cell. */
-static __device__ __forceinline__ struct rw_cell cell_at(const struct rw_cuda_cells &cells,
-                                                         uint64_t at)
+RW_DEVICE struct rw_cell cell_at(const struct rw_cuda_cells &cells, uint64_t at)
 {
     const struct rw_cell cell = {cells.d_count[at],
                                  cells.d_hess ? hist_sum_at(cells.d_hess, at, cells.narrow) : 0,
