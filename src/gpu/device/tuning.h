@@ -25,8 +25,6 @@
 #define RW_TUNE_LANES_FULL 16
 /* Documents of a range whose rows are prefetched to the L2 cache before a check. Not measured. */
 #define RW_TUNE_LANES_AHEAD 512
-/* 1: codes of 16 bits are read a turn ahead for ranges, too. Not measured. */
-#define RW_TUNE_LANES_RANGE_AHEAD_16 1
 /* The part of a document's cost that does not depend on the tile's lanes, relative to the cost with
  * 32 lanes; LISTED for documents of a list. All histograms of a tree of 255 leaves took 1.176 |
  * 0.996 | 1.038 ms with LISTED at 0.05 | 0.15 | 0.3. */

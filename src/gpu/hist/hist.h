@@ -4,23 +4,19 @@
  * A method processes each node (a list of documents) and each feature of a matrix. For every
  * document it adds 1 to the count in the cell of the document's code, and the quantised lambda and
  * hessian to that cell's sums, as far as the call needs them (enum rw_hist_sums). This is algorithm
- * 1 of Xu et al., "Efficient weighted histogramming on GPUs with CUDA", in exact integers. All
- * methods give the integers of tests/check/hist_serial.c. Only RW_HIST_FLOAT is not exact.
- *
- * The file also has the layouts of codes (struct rw_hist_matrix) and the resources for codes in
- * host memory (struct rw_hist_far). Then follow the timing and choice of methods (`hybrid`), and
- * the words in which lambdas move with documents. Here, `mart` means counts and sums of lambdas,
- * and `newton` also sums of hessians.
+ * 1 of Xu et al., "Efficient weighted histogramming on GPUs with CUDA". All methods give the
+ * integers of tests/check/hist_serial.c; only RW_HIST_FLOAT is not exact. Here, `mart` means counts
+ * and sums of lambdas, and `newton` also sums of hessians.
  *
  * To add a method: (1) write hist_<name>.cu, which defines `const struct rw_hist_method
  * rw_hist_<name>`; (2) add the row RW_HIST_METHOD(<name>) to methods.def. The build, `--hist`, the
  * choice between methods and the tests use the rows. hist_block.cuh has the parts that most methods
  * need; hist_global_atomic.cu is the shortest example.
  *
- * Rules for all methods: launches use the stream that `run` gets. With codes in host memory, a
- * method also uses the stream of struct rw_hist_far, and waits for the device. A method allocates
- * nothing. The caller owns the scratch, of the size that `scratch_bytes` returns. An index into
- * results or codes has 64 bits; an index within one histogram fits 32. */
+ * Rules for all methods: launches use the stream that `run` gets; with codes in host memory, also
+ * that of struct rw_hist_far, and the method waits for the device. A method allocates nothing: the
+ * caller owns the scratch. An index into results or codes has 64 bits; one within a histogram fits
+ * 32. */
 #pragma once
 
 #include <stddef.h>
@@ -34,52 +30,46 @@
 extern "C" {
 #endif
 
-/* A word of codes in a column: 8 of 4 bits, 4 of 8 bits or 2 of 16 bits, the lowest bits first. */
-enum { RW_HIST_WORD_BITS = 32 };
-/* The largest number of codes of a feature: its bins and one code for missing values. */
-enum { RW_HIST_MOST_BINS = RW_MAX_BINS + 1 };
+/* The most codes of a feature (its bins and one code for missing values), tiles of a matrix and
+ * nodes of a call. */
+enum { RW_HIST_MOST_BINS = RW_MAX_BINS + 1, RW_HIST_MAX_TILES = 128, RW_HIST_MAX_NODES = 1024 };
 
 /* The codes of some features of a matrix, document by document. A document has a row of `lanes`
- * elements (a power of 2, 1 to 32). A warp reads 32 / lanes documents at once, and each lane always
- * has the same features. An element is a word of 8 codes of 4 bits or 4 codes of 8 bits, or one
- * code of 16 bits in 2 bytes. Bits [j * bits, (j + 1) * bits) of element l have the code of the
- * tile's feature j * lanes + l. So neighbouring lanes own neighbouring features, whose cells are in
- * different banks of shared memory. */
+ * elements (a power of 2, 1 to 32), and a warp reads 32 / lanes documents at once. An element is a
+ * word of 8 codes of 4 bits or 4 codes of 8 bits, or one code of 16 bits in 2 bytes. Bits [j *
+ * bits, (j + 1) * bits) of element l have the code of the tile's feature j * lanes + l. So
+ * neighbouring lanes own neighbouring features, whose cells are in different banks of shared
+ * memory. */
 struct rw_hist_tile {
     int bits; /* as in the matrix. In a matrix of 8 bits, a tile of features with at most 16 codes
                  may have 4; it then has at most 16 lanes */
     uint32_t first_feature, n_features; /* of the matrix; n_features <= lanes * codes per element */
     uint32_t lanes;
-    const void
-        *d_word; /* [n_docs][lanes] elements; padded with code 0 to a multiple of 128 bytes */
-    /* If not all codes fit the device, d_word has the rows of documents [0, n_here). The other rows
-     * are in page-locked host memory, far_word: [n_docs - n_here][lanes]. far_word NULL: d_word has
-     * all rows. */
+    const void *d_word; /* [n_docs][lanes]; padded with code 0 to a multiple of 128 bytes */
+    /* [n_docs - n_here][lanes] in page-locked host memory. Then d_word has only the rows of
+     * documents [0, n_here). NULL: it has all rows. */
     const void *far_word;
     uint32_t n_here;
 };
 
-/* The most tiles of a matrix. */
-enum { RW_HIST_MAX_TILES = 128 };
-
 /* A group of features whose codes have the same width. The codes have two layouts, both optional:
- * tiles, which have the rows of documents, and columns, one per feature. A method reads one of them
- * (rw_hist_method.reads_tiles). */
+ * tiles, and columns, one per feature. A method reads one of them (rw_hist_method.reads_tiles). */
 struct rw_hist_matrix {
     int bits; /* 4, 8 or 16 */
     uint32_t n_features, n_docs;
     uint32_t n_bins; /* largest number of codes of a feature, at least 1; at most 16, 256 or
                         RW_HIST_MOST_BINS for 4, 8 or 16 bits */
-    /* Where each feature's cells begin in a histogram: [n_features + 1] multiples of 4. The last
-     * one is the number of cells of a histogram. A feature has a cell for each of its codes, and up
-     * to 3 cells of padding. NULL: every feature has n_bins cells. */
+    /* Where each feature's cells begin in a histogram: [n_features + 1] multiples of 4. A feature
+     * has a cell for each of its codes, and up to 3 cells of padding. NULL: every feature has
+     * n_bins cells. */
     const uint32_t *d_row;
-    uint32_t n_row_cells; /* the last number of d_row */
+    uint32_t n_row_cells; /* the last number of d_row: the cells of a histogram */
     uint32_t n_tiles;
     struct rw_hist_tile tile[RW_HIST_MAX_TILES];
-    const uint32_t *d_column; /* [n_features][column_words]; NULL: no columns */
-    uint64_t column_words; /* words per feature: n_docs codes, padded with code 0 to a multiple of
-                              32 words */
+    /* [n_features][column_words]: words of 32 bits with the codes of n_docs documents, the lowest
+     * bits first, padded with code 0 to a multiple of 32 words. NULL: no columns. */
+    const uint32_t *d_column;
+    uint64_t column_words;
 };
 
 /* A node's documents: positions [first, first + n) of the list. Without a list, positions are
@@ -96,27 +86,18 @@ enum rw_hist_sums {
     RW_HIST_FLOAT   /* count and the sum of d_float, only for the papers' tables; not exact */
 };
 /* All of enum rw_hist_sums, as a set of bits for rw_hist_method.sums. */
-enum {
-    RW_HIST_ANY_SUMS =
-        1 << RW_HIST_COUNT | 1 << RW_HIST_MART | 1 << RW_HIST_NEWTON | 1 << RW_HIST_FLOAT
-};
-
-/* The most nodes of a call. */
-enum { RW_HIST_MAX_NODES = 1024 };
+enum { RW_HIST_ANY_SUMS = (2 << RW_HIST_FLOAT) - 1 };
 
 /* Returns the bytes of a document's codes in a tile. */
 static inline uint32_t rw_hist_tile_doc_bytes(const struct rw_hist_matrix *matrix, uint32_t tile)
 {
     return matrix->tile[tile].lanes * (matrix->bits == 16 ? 2 : 4);
 }
-
 /* Rounds up to a multiple of 256. */
 static inline size_t rw_hist_round_up(size_t bytes)
 {
     return (bytes + 255) / 256 * 256;
 }
-
-/* Returns the number of cells of a histogram. */
 static inline uint64_t rw_hist_matrix_cells(const struct rw_hist_matrix *matrix)
 {
     return matrix->d_row ? matrix->n_row_cells : (uint64_t)matrix->n_features * matrix->n_bins;
@@ -138,12 +119,10 @@ static inline int rw_hist_is_narrow(uint64_t n_docs, int32_t largest)
 {
     return n_docs * (uint64_t)largest <= INT32_MAX;
 }
-/* Returns the bytes of a sum. */
 static inline size_t rw_hist_sum_bytes(int narrow)
 {
     return narrow ? sizeof(int32_t) : sizeof(int64_t);
 }
-/* Returns the bytes of a cell's count and sums. */
 static inline size_t rw_hist_cell_bytes(int newton, int narrow)
 {
     return sizeof(uint32_t) + (newton ? 2 : 1) * rw_hist_sum_bytes(narrow);
@@ -154,11 +133,10 @@ static inline void *rw_hist_sums_from(void *d_sum, uint64_t at, int narrow)
     return d_sum ? (char *)d_sum + at * rw_hist_sum_bytes(narrow) : NULL;
 }
 
-/* Resources for reading codes in host memory. There are two pieces of device memory, and a stream
- * on which one is filled while the other is read. Documents are read in the order `d_order`, window
- * by window. A window is a range of 2^log_window document numbers (hist_lanes_far.cu). A call with
- * these resources waits for the device, so it cannot be captured in a graph. It reads lambdas by
- * document. */
+/* Resources for reading codes in host memory (hist_lanes_far.cu). There are two pieces of device
+ * memory, and a stream on which one is filled while the other is read. Documents are read in the
+ * order `d_order`, window by window: a range of 2^log_window document numbers. A call with these
+ * resources waits for the device, and reads lambdas by document. */
 struct rw_hist_far {
     void *d_piece[2]; /* 256-byte aligned */
     uint64_t piece_bytes;
@@ -178,11 +156,11 @@ enum rw_hist_far_event { RW_FAR_BEGUN, RW_FAR_ORDERED, RW_FAR_GATHERED, RW_FAR_A
 /* The least piece_bytes: enough for 64 nodes and about 50 documents with rows of 128 bytes. */
 enum { RW_HIST_FAR_LEAST_BYTES = 8192 };
 
-/* The function rw_hist_far_bytes returns bytes of device memory: those of two pieces, and of the
- * order and the table for n_docs documents. Then rw_hist_far_open divides d_memory, which has that
- * size and is aligned to 256 bytes, and makes the other resources. Its argument `bytes` becomes the
- * counter out->bytes. */
+/* Returns the bytes of device memory for two pieces, and for the order and the table of n_docs
+ * documents. */
 uint64_t rw_hist_far_bytes(uint64_t piece_bytes, uint32_t n_docs, int log_window);
+/* Divides d_memory, which has that size and is aligned to 256 bytes, and makes the other resources.
+ * bytes: becomes out->bytes. */
 int rw_hist_far_open(struct rw_ctx *ctx, void *d_memory, uint64_t piece_bytes, uint32_t n_docs,
                      int log_window, uint64_t *bytes, struct rw_hist_far *out);
 void rw_hist_far_close(struct rw_hist_far *far);
@@ -216,8 +194,8 @@ struct rw_hist_call {
     void *d_lambda_sum; /* [n_nodes][cells] for mart and newton */
     void *d_hess_sum;   /* [n_nodes][cells] for newton */
     float *d_float_sum; /* [n_nodes][cells] for RW_HIST_FLOAT */
-    /* 1: the sums of lambdas and hessians, here and in `parents`, are int32_t. The sums of the
-     * longest node must fit (rw_hist_is_narrow). 0: they are int64_t. */
+    /* 1: the sums of lambdas and hessians, here and in `parents`, are int32_t, which must fit the
+     * longest node's (rw_hist_is_narrow). 0: they are int64_t. */
     int narrow;
     /* [n_features] 0: the feature's cells are not needed. A method may leave them as they were, in
      * the result and in `parents`. NULL: all are needed. */
@@ -227,15 +205,13 @@ struct rw_hist_call {
      * no node has one. Not for floats. */
     const uint32_t *d_parent; /* [n_nodes] */
     struct rw_hist_pool parents;
-    void *d_scratch;   /* scratch_bytes(call) bytes, 256-byte aligned */
-    int clean_scratch; /* 1: all of it is 0. Only for methods that read tiles, which leave it 0
-                          again */
+    void *d_scratch;               /* scratch_bytes(call) bytes, 256-byte aligned */
+    int clean_scratch;             /* 1: all of it is 0; methods that read tiles leave it 0 again */
     const struct rw_hist_far *far; /* NULL: all codes are on the device */
     int n_multiprocessors;         /* of the device */
     size_t shared_bytes;           /* largest shared memory of a block */
 };
 
-/* Returns the number of documents of all nodes. */
 static inline uint64_t rw_hist_docs(const struct rw_hist_call *call)
 {
     uint64_t docs = 0;
@@ -258,11 +234,9 @@ struct rw_hist_method {
     uint32_t most_bins; /* largest number of codes per feature */
     unsigned sums;      /* accepted sums: 1 << RW_HIST_MART | ... */
     /* 1: reads tiles, and accepts host-resident codes, lambdas by_position, and estimates of nodes
-     * (most_docs) for codes on the device. It leaves clean scratch clean.
-     * 0: reads columns, and accepts zero_skip. */
+     * (most_docs) for codes on the device. 0: reads columns, and accepts zero_skip. */
     int reads_tiles;
     int is_baseline; /* 1: used only if named; too slow to be timed */
-    /* Returns the bytes of scratch that a call needs. */
     size_t (*scratch_bytes)(const struct rw_hist_call *call);
     /* Enqueues the work on `stream`, a cudaStream_t, with the subtraction from the parents if the
      * call has d_parent. Returns a cudaError_t. Called by rw_hist_run after its checks. */
@@ -278,19 +252,16 @@ struct rw_hist_method {
 const struct rw_hist_method *rw_hist_method_at(int i);
 const struct rw_hist_method *rw_hist_method_find(const char *name);
 
-/* Checks a call. Fails with RW_ERR_ARGUMENT if no method could take the call or it lacks scratch.
- * Fails with RW_ERR_UNSUPPORTED, and a message that states the limit, if this method cannot take
- * it. */
+/* Check a call; rw_hist_run then enqueues it. Fail with RW_ERR_ARGUMENT if no method could take the
+ * call or it lacks scratch, and with RW_ERR_UNSUPPORTED if this method cannot take it. */
 int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
                   const struct rw_hist_call *call);
-/* Checks a call, then enqueues it. */
 int rw_hist_run(struct rw_ctx *ctx, const struct rw_hist_method *method,
                 const struct rw_hist_call *call, void *stream);
 
 /* The layouts of struct rw_hist_matrix, as a set of bits. */
 enum { RW_HIST_TILES = 1, RW_HIST_COLUMNS = 2 };
 
-/* The properties of a group of features from which rw_hist_matrix_plan makes a matrix. */
 struct rw_hist_matrix_spec {
     int bits;
     uint32_t n_features, n_docs;
@@ -299,34 +270,30 @@ struct rw_hist_matrix_spec {
     int layouts;       /* a set of RW_HIST_TILES and RW_HIST_COLUMNS */
 };
 
-/* Makes a matrix without codes or device memory. d_column is NULL; column_words is set if there
- * will be columns. The lanes of a tile are a power of two: 136 features of 8 bits are one tile of
- * 32 lanes and one of 2. The n_narrow features first fill the room that the last tile of 8 bits has
- * left; the rest of them are in tiles of 4 bits. Fails with RW_ERR_UNSUPPORTED if the features need
- * more than RW_HIST_MAX_TILES tiles. Even then it writes the matrix, which the caller frees. */
+/* Makes a matrix without codes or device memory: 136 features of 8 bits are one tile of 32 lanes
+ * and one of 2. The n_narrow features first fill the room that the last tile of 8 bits has left;
+ * the rest of them are in tiles of 4 bits. Fails with RW_ERR_UNSUPPORTED if the features need more
+ * than RW_HIST_MAX_TILES tiles. Even then it writes the matrix, which the caller frees. */
 int rw_hist_matrix_plan(struct rw_ctx *ctx, const struct rw_hist_matrix_spec *spec,
                         struct rw_hist_matrix **out);
 /* Frees the matrix and its codes, on the device and in host memory. Ignores NULL. */
 void rw_hist_matrix_free(struct rw_hist_matrix *matrix);
 
-/* Timing several methods on a GPU that other programs or a profiler may use at the same time. A
- * contestant is a method with or without zero-skip. The contestants run in turns, and the shortest
- * time of each counts. If times are implausible, the preferred method is used (rw_hist_pick). */
+/* A contestant in the timing of methods: a method with or without zero-skip. */
 struct rw_hist_timing {
     const struct rw_hist_method *method;
     int zero_skip;
     double ms; /* its shortest run */
 };
 
-/* Measures the milliseconds of one run. */
 typedef int rw_hist_time(void *user, const struct rw_hist_timing *contestant, double *ms);
 
-/* Fills the times of n contestants: RW_TUNE_HYBRID_TURNS runs of each, in turns. */
+/* Fills the times of n contestants: RW_TUNE_HYBRID_TURNS runs of each. They run in turns, since
+ * other programs or a profiler may use the GPU at the same time. */
 int rw_hist_time_in_turns(struct rw_hist_timing *timing, int n, rw_hist_time *time, void *user);
 
 /* Returns the time of the call in ms if only the bandwidth of the device memory (bytes per second)
- * and a launch of RW_TUNE_HYBRID_LAUNCH_MS count. It includes the codes, the documents' numbers and
- * the cells of the result. Returns 0, for unknown, if call->far is set. */
+ * and a launch count. Returns 0, for unknown, if call->far is set. */
 double rw_hist_expected_ms(const struct rw_hist_call *call, double bandwidth);
 
 /* Returns the timing of the contestant to use, the first of equals; n: at least 1. It is the
@@ -342,18 +309,15 @@ const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, i
  *
  * See Xu et al., section 4.5. A group with at most RW_TUNE_HYBRID_FEW_LANES codes per feature uses
  * `lanes`. For another group, the methods that can take the call are timed on it, with and without
- * zero-skip where they support it. rw_hist_pick chooses among them. If the chosen method is not the
- * preferred one, both are timed again later (rw_hist_choose_again). All methods give the same
- * integers, so the choice never changes a model. */
+ * zero-skip where they support it. All methods give the same integers, so the choice never changes
+ * a model. */
 enum { RW_HIST_MOST_CANDIDATES = 16 };
 
-/* The methods from which one is chosen. */
 struct rw_hist_candidates {
     int n;
     const struct rw_hist_method *method[RW_HIST_MOST_CANDIDATES];
     /* The preferred method: the best known for many small nodes, which the timed root does not
-     * represent. Another is chosen only if it takes at most RW_TUNE_HYBRID_FAVOUR of its time.
-     * NULL: no preference. */
+     * represent. NULL: no preference. */
     const struct rw_hist_method *favourite;
 };
 
@@ -364,9 +328,8 @@ struct rw_hist_choice {
     int zero_skip;
     enum rw_hist_chosen { RW_HIST_BY_RULE, RW_HIST_BY_TIMING, RW_HIST_FORCED } how;
     double choosing_ms; /* time that the last choice took */
-    int n_timings;
-    struct rw_hist_timing
-        timing[2 * RW_HIST_MOST_CANDIDATES]; /* [n_timings] in the order of candidates */
+    int n_timings;      /* in the order of candidates */
+    struct rw_hist_timing timing[2 * RW_HIST_MOST_CANDIDATES];
 };
 
 /* Finds a method by name. Fails with RW_ERR_ARGUMENT if there is no such method. The message
@@ -378,9 +341,8 @@ void rw_hist_candidates_of_training(struct rw_hist_candidates *out);
 
 /* Chooses a method for calls like this one. The call is run, once or often, so its results are
  * written, and it must not have d_parent. Tries zero-skip if the call has d_frequent, and ignores
- * the call's zero_skip. If candidates are timed, waits for the device. Fails with the last
- * candidate's failure in rw_hist_check if no candidate can take the call, and with RW_ERR_ARGUMENT
- * if there is no candidate. */
+ * the call's zero_skip. Waits for the device if it times candidates. If no candidate can take the
+ * call, fails as the last one does in rw_hist_check. */
 int rw_hist_choose(const struct rw_device *device, const struct rw_hist_call *call,
                    const struct rw_hist_candidates *candidates, struct rw_hist_choice *out);
 /* Times the chosen method and the preferred one again, on a call as for rw_hist_choose, and chooses
@@ -396,11 +358,9 @@ void rw_hist_choice_text(const struct rw_hist_choice *choice, const struct rw_hi
 
 /* ---- moved words ----
  *
- * A document's quantised lambda and, for newton, hessian in one word. It moves with the document in
- * the list of documents. So histograms read it in list order, and partitions copy as few bytes as
- * possible. */
-/* The content of a word: the lambda in the low bits, in two's complement, and the hessian, if there
- * is one, above it. */
+ * A document's quantised lambda, in the low bits in two's complement, and, for newton, its hessian
+ * above it. The word moves with the document in the list of documents. So histograms read it in
+ * list order, and partitions copy as few bytes as possible. */
 enum rw_moved {
     RW_MOVED_LAMBDA, /* 16 bits: the lambda */
     RW_MOVED_BYTES,  /* 16 bits: lambda and hessian of 8 bits each */

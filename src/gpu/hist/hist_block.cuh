@@ -1,12 +1,13 @@
-/* The common part of the methods that read columns (all except `lanes`). It has a call's arguments
- * for a kernel, and the division of nodes into jobs. The loop over a job's documents follows, and a
- * block's histogram in shared memory. hist_common.cu launches kernels, with a block for each (job,
- * feature). The laboratory's methods use this file, too. */
+/* The common part of the methods that read columns (all except `lanes`), also of the laboratory's:
+ * a call's arguments for a kernel, the division of nodes into jobs, the loop over a job's
+ * documents, and a block's histogram in shared memory. hist_common.cu launches kernels, with a
+ * block for each (job, feature). */
 #pragma once
 
 #include <cuda_runtime.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <type_traits>
 
 #include "base/bits.h"
 #include "gpu/device/kernel.cuh"
@@ -16,17 +17,16 @@
 /* The most numbers per document that a histogram sums. */
 enum { RW_HIST_NUMBERS = 2 };
 
-/* A job is a segment of one node's documents. Job j of node i has `segment` documents from position
- * first + (j - first_job[i]) * segment on. The last job of a node has the rest. */
+/* Job j of node i has `segment` documents of the node from position first + (j - first_job[i]) *
+ * segment on. The last job of a node has the rest. */
 struct rw_hist_jobs {
     uint64_t segment; /* documents; a multiple of 32 */
     uint32_t n_nodes;
     uint32_t first_job[RW_HIST_MAX_NODES + 1]; /* [n_nodes + 1]; the last is the number of jobs */
 };
 
-/* The arguments of a kernel, passed by value. All pointers are to device memory. The numbers of a
- * document are its lambda and its hessian, or the float of RW_HIST_FLOAT, whose bits are stored in
- * an int32_t. */
+/* The arguments of a kernel. The numbers of a document are its lambda and its hessian, or the float
+ * of RW_HIST_FLOAT, whose bits are stored in an int32_t. */
 struct rw_hist_args {
     const uint32_t *d_column; /* [n_features][column_words] */
     uint64_t column_words;
@@ -59,7 +59,6 @@ static inline uint32_t rw_hist_n_jobs(const struct rw_hist_args *args)
 {
     return args->jobs.first_job[args->jobs.n_nodes];
 }
-/* Returns the number of cells of the result. */
 static inline size_t rw_hist_n_cells(const struct rw_hist_call *call)
 {
     return (size_t)call->n_nodes * rw_hist_matrix_cells(call->matrix);
@@ -101,7 +100,6 @@ static inline int hist_width(const struct rw_hist_call *call)
  * one launch replaces all these steps. */
 int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn launch,
                           int knows_whole, void *stream);
-/* The same as the `run` of a method. */
 template <rw_hist_launch_fn LAUNCH, int KNOWS_WHOLE = 0>
 int hist_in_place(const struct rw_hist_call *call, void *stream)
 {
@@ -122,13 +120,12 @@ __host__ __device__ constexpr uint32_t hist_words(int sums)
 /* ---- Device ---- */
 
 /* Return and set the sum of a histogram's cell. Sums have 64 bits, or 32 bits if `narrow`. */
-static __device__ __forceinline__ long long hist_sum_at(const void *d_sum, uint64_t at, int narrow)
+RW_DEVICE long long hist_sum_at(const void *d_sum, uint64_t at, int narrow)
 {
     return narrow ? ((const int32_t *)d_sum)[at] : ((const int64_t *)d_sum)[at];
 }
 
-static __device__ __forceinline__ void hist_set_sum(void *d_sum, uint64_t at, int narrow,
-                                                    long long sum)
+RW_DEVICE void hist_set_sum(void *d_sum, uint64_t at, int narrow, long long sum)
 {
     if (narrow)
         ((int32_t *)d_sum)[at] = (int32_t)sum;
@@ -136,15 +133,12 @@ static __device__ __forceinline__ void hist_set_sum(void *d_sum, uint64_t at, in
         ((int64_t *)d_sum)[at] = sum;
 }
 
-/* Subtracts `sum` from the sum of a cell. */
-static __device__ __forceinline__ void hist_take_sum(void *d_sum, uint64_t at, int narrow,
-                                                     long long sum)
+RW_DEVICE void hist_take_sum(void *d_sum, uint64_t at, int narrow, long long sum)
 {
     hist_set_sum(d_sum, at, narrow, hist_sum_at(d_sum, at, narrow) - sum);
 }
 
-/* The numbers of one document. */
-struct hist_item {
+struct hist_item { /* one document */
     int32_t number[RW_HIST_NUMBERS];
 };
 
@@ -156,9 +150,7 @@ template <> struct hist_wide<RW_HIST_FLOAT> {
     using type = double;
 };
 
-/* Returns a number as the type of sums. */
-template <int SUMS>
-__device__ __forceinline__ typename hist_wide<SUMS>::type hist_widen(int32_t number)
+template <int SUMS> RW_DEVICE typename hist_wide<SUMS>::type hist_widen(int32_t number)
 {
     if constexpr (SUMS == RW_HIST_FLOAT)
         return (double)__int_as_float(number);
@@ -166,15 +158,13 @@ __device__ __forceinline__ typename hist_wide<SUMS>::type hist_widen(int32_t num
         return (unsigned long long)(long long)number;
 }
 
-/* Returns the sum of two numbers. */
-template <int SUMS> __device__ __forceinline__ int32_t hist_plus(int32_t a, int32_t b)
+template <int SUMS> RW_DEVICE int32_t hist_plus(int32_t a, int32_t b)
 {
     return SUMS == RW_HIST_FLOAT ? __float_as_int(__int_as_float(a) + __int_as_float(b))
                                  : (int32_t)((uint32_t)a + (uint32_t)b);
 }
 
-/* Adds a document's number to a sum in shared memory. */
-template <int SUMS> __device__ __forceinline__ void hist_add(int32_t *cell, int32_t number)
+template <int SUMS> RW_DEVICE void hist_add(int32_t *cell, int32_t number)
 {
     if constexpr (SUMS == RW_HIST_FLOAT)
         atomicAdd(reinterpret_cast<float *>(cell), __int_as_float(number));
@@ -182,10 +172,8 @@ template <int SUMS> __device__ __forceinline__ void hist_add(int32_t *cell, int3
         atomicAdd(cell, number);
 }
 
-/* Adds to the k-th sum of a cell of the result. */
 template <int SUMS>
-__device__ __forceinline__ void hist_add_result(const struct rw_hist_args &a, int k, size_t cell,
-                                                int32_t number)
+RW_DEVICE void hist_add_result(const struct rw_hist_args &a, int k, size_t cell, int32_t number)
 {
     if constexpr (SUMS == RW_HIST_FLOAT)
         atomicAdd((float *)a.d_sum[k] + cell, __int_as_float(number));
@@ -195,10 +183,8 @@ __device__ __forceinline__ void hist_add_result(const struct rw_hist_args &a, in
         atomicAdd((unsigned long long *)a.d_sum[k] + cell, hist_widen<SUMS>(number));
 }
 
-/* Read and write sums in the result. */
 template <int SUMS>
-__device__ __forceinline__ typename hist_wide<SUMS>::type hist_load_sum(const void *d_sum,
-                                                                        size_t cell, int narrow)
+RW_DEVICE typename hist_wide<SUMS>::type hist_load_sum(const void *d_sum, size_t cell, int narrow)
 {
     if constexpr (SUMS == RW_HIST_FLOAT)
         return (double)((const float *)d_sum)[cell];
@@ -206,8 +192,8 @@ __device__ __forceinline__ typename hist_wide<SUMS>::type hist_load_sum(const vo
         return (unsigned long long)hist_sum_at(d_sum, cell, narrow);
 }
 template <int SUMS>
-__device__ __forceinline__ void hist_store_sum(void *d_sum, size_t cell, int narrow,
-                                               typename hist_wide<SUMS>::type sum)
+RW_DEVICE void hist_store_sum(void *d_sum, size_t cell, int narrow,
+                              typename hist_wide<SUMS>::type sum)
 {
     if constexpr (SUMS == RW_HIST_FLOAT)
         ((float *)d_sum)[cell] = (float)sum;
@@ -225,8 +211,8 @@ struct hist_work {
 
 /* Block b takes feature b % n_features of job b / n_features, so that blocks that run together read
  * the same lambdas. */
-__device__ __forceinline__ struct hist_work hist_work_of(const struct rw_hist_args &a,
-                                                         uint32_t block, uint32_t n_features)
+RW_DEVICE struct hist_work hist_work_of(const struct rw_hist_args &a, uint32_t block,
+                                        uint32_t n_features)
 {
     struct hist_work work;
     const uint32_t job = block / n_features;
@@ -243,11 +229,11 @@ __device__ __forceinline__ struct hist_work hist_work_of(const struct rw_hist_ar
 }
 
 /* Return a feature's first cell in a histogram, and its number of cells. */
-__device__ __forceinline__ uint32_t hist_first(const struct rw_hist_args &a, uint32_t feature)
+RW_DEVICE uint32_t hist_first(const struct rw_hist_args &a, uint32_t feature)
 {
     return a.d_row ? __ldg(a.d_row + feature) : feature * a.n_bins;
 }
-__device__ __forceinline__ uint32_t hist_length(const struct rw_hist_args &a, uint32_t feature)
+RW_DEVICE uint32_t hist_length(const struct rw_hist_args &a, uint32_t feature)
 {
     if (!a.d_row)
         return a.n_bins;
@@ -256,15 +242,13 @@ __device__ __forceinline__ uint32_t hist_length(const struct rw_hist_args &a, ui
 }
 
 /* Returns the index in the result of the first cell of the work's node and feature. */
-__device__ __forceinline__ size_t hist_row(const struct rw_hist_args &a,
-                                           const struct hist_work &work)
+RW_DEVICE size_t hist_row(const struct rw_hist_args &a, const struct hist_work &work)
 {
     return (size_t)work.node * a.n_cells + hist_first(a, work.feature);
 }
 
-/* Returns a document's numbers. */
 template <int SUMS>
-__device__ __forceinline__ struct hist_item hist_item_at(const struct rw_hist_args &a, uint64_t doc)
+RW_DEVICE struct hist_item hist_item_at(const struct rw_hist_args &a, uint64_t doc)
 {
     struct hist_item item = {};
 #pragma unroll
@@ -275,21 +259,14 @@ __device__ __forceinline__ struct hist_item hist_item_at(const struct rw_hist_ar
 
 /* Loads one number of each of K consecutive documents. wide: uses the widest loads that K
  * allows. */
-template <int K>
-__device__ __forceinline__ void hist_load(const int32_t *from, int wide, int32_t *to)
+template <int K> RW_DEVICE void hist_load(const int32_t *from, int wide, int32_t *to)
 {
-    if (wide && K == 2) {
-        const int2 v = __ldg(reinterpret_cast<const int2 *>(from));
-        to[0] = v.x;
-        to[1] = v.y;
-    } else if (wide) {
+    using type = typename std::conditional<K == 2, int2, int4>::type;
+    if (wide) {
 #pragma unroll
-        for (int j = 0; j + 3 < K; j += 4) {
-            const int4 v = __ldg(reinterpret_cast<const int4 *>(from + j));
-            to[j] = v.x;
-            to[j + 1] = v.y;
-            to[j + 2] = v.z;
-            to[j + 3] = v.w;
+        for (int j = 0; j < K; j += sizeof(type) / sizeof(*to)) {
+            const type v = __ldg(reinterpret_cast<const type *>(from + j));
+            memcpy(to + j, &v, sizeof(v));
         }
     } else {
 #pragma unroll
@@ -301,10 +278,10 @@ __device__ __forceinline__ void hist_load(const int32_t *from, int wide, int32_t
 /* Calls add(code, item) for the documents of one word whose code is not `skip`. doc: the word's
  * first document. */
 template <int BITS, int SUMS, class Add>
-__device__ __forceinline__ void hist_add_word(const struct rw_hist_args &a, uint32_t skip,
-                                              uint32_t word, uint64_t doc, Add add)
+RW_DEVICE void hist_add_word(const struct rw_hist_args &a, uint32_t skip, uint32_t word,
+                             uint64_t doc, Add add)
 {
-    constexpr int K = RW_HIST_WORD_BITS / BITS;
+    constexpr int K = 32 / BITS; /* codes of a word */
     int32_t number[RW_HIST_NUMBERS][K];
 #pragma unroll
     for (int k = 0; k < hist_numbers(SUMS); k++)
@@ -321,19 +298,16 @@ __device__ __forceinline__ void hist_add_word(const struct rw_hist_args &a, uint
     }
 }
 
-/* Returns the code of one document from its word. */
-template <int BITS>
-__device__ __forceinline__ uint32_t hist_code_at(const uint32_t *column, uint64_t doc)
+template <int BITS> RW_DEVICE uint32_t hist_code_at(const uint32_t *column, uint64_t doc)
 {
-    constexpr int K = RW_HIST_WORD_BITS / BITS;
+    constexpr int K = 32 / BITS;
     return (__ldg(column + doc / K) >> ((uint32_t)(doc % K) * BITS)) & ((1u << BITS) - 1);
 }
 
 /* Calls add(code, item) for documents [lo, hi), one at a time per thread. */
 template <int BITS, int SUMS, class Add>
-__device__ __forceinline__ void hist_visit_each(const struct rw_hist_args &a,
-                                                const uint32_t *column, uint32_t skip, uint64_t lo,
-                                                uint64_t hi, Add add)
+RW_DEVICE void hist_visit_each(const struct rw_hist_args &a, const uint32_t *column, uint32_t skip,
+                               uint64_t lo, uint64_t hi, Add add)
 {
     for (uint64_t doc = lo + threadIdx.x; doc < hi; doc += blockDim.x) {
         const uint32_t code = hist_code_at<BITS>(column, doc);
@@ -346,11 +320,10 @@ __device__ __forceinline__ void hist_visit_each(const struct rw_hist_args &a,
  * then the rest at both ends. A thread sees at most K * ceil((hi - lo) / (K * blockDim.x)) + 2
  * documents, with K codes per word, if a block has at least K threads. */
 template <int BITS, int SUMS, int UNROLL, class Add>
-__device__ __forceinline__ void hist_visit_range(const struct rw_hist_args &a,
-                                                 const uint32_t *column, uint32_t skip, uint64_t lo,
-                                                 uint64_t hi, Add add)
+RW_DEVICE void hist_visit_range(const struct rw_hist_args &a, const uint32_t *column, uint32_t skip,
+                                uint64_t lo, uint64_t hi, Add add)
 {
-    constexpr int K = RW_HIST_WORD_BITS / BITS;
+    constexpr int K = 32 / BITS;
     const uint64_t word_lo = (lo + K - 1) / K, word_hi = hi / K;
     const uint64_t head_end = hi < word_lo * K ? hi : word_lo * K;
     const uint64_t tail = head_end > word_hi * K ? head_end : word_hi * K;
@@ -375,11 +348,9 @@ __device__ __forceinline__ void hist_visit_range(const struct rw_hist_args &a,
 /* Documents of a list that each thread loads before it adds any of them. */
 enum { HIST_GATHER = 4 };
 
-/* Calls add(code, item) for the documents at positions [lo, hi) of the list. */
 template <int BITS, int SUMS, class Add>
-__device__ __forceinline__ void hist_visit_list(const struct rw_hist_args &a,
-                                                const uint32_t *column, uint32_t skip, uint64_t lo,
-                                                uint64_t hi, Add add)
+RW_DEVICE void hist_visit_list(const struct rw_hist_args &a, const uint32_t *column, uint32_t skip,
+                               uint64_t lo, uint64_t hi, Add add)
 {
     const uint32_t step = blockDim.x;
     uint64_t p = lo + threadIdx.x;
@@ -410,9 +381,8 @@ __device__ __forceinline__ void hist_visit_list(const struct rw_hist_args &a,
 /* Calls add(code, item) for every document at positions [lo, hi) whose code is not work.skip. All
  * threads of the block call it. It has no barrier. */
 template <int BITS, int SUMS, int UNROLL, class Add>
-__device__ __forceinline__ void hist_visit(const struct rw_hist_args &a,
-                                           const struct hist_work &work, uint64_t lo, uint64_t hi,
-                                           Add add)
+RW_DEVICE void hist_visit(const struct rw_hist_args &a, const struct hist_work &work, uint64_t lo,
+                          uint64_t hi, Add add)
 {
     const uint32_t *const column = a.d_column + work.feature * a.column_words;
     if (a.d_list)
@@ -428,13 +398,13 @@ struct hist_shared {
     int32_t *sum[RW_HIST_NUMBERS];
 };
 
-__device__ __forceinline__ struct hist_shared hist_shared_at(uint32_t *memory, uint32_t n_bins)
+RW_DEVICE struct hist_shared hist_shared_at(uint32_t *memory, uint32_t n_bins)
 {
     return {memory, {(int32_t *)memory + n_bins, (int32_t *)memory + 2 * n_bins}};
 }
 
 template <int SUMS>
-__device__ __forceinline__ void hist_shared_clear(const struct hist_shared &hist, uint32_t n_bins)
+RW_DEVICE void hist_shared_clear(const struct hist_shared &hist, uint32_t n_bins)
 {
     for (uint32_t b = threadIdx.x; b < n_bins; b += blockDim.x) {
         hist.count[b] = 0;
@@ -445,8 +415,8 @@ __device__ __forceinline__ void hist_shared_clear(const struct hist_shared &hist
 }
 
 template <int SUMS>
-__device__ __forceinline__ void hist_shared_add(const struct hist_shared &hist, uint32_t code,
-                                                uint32_t count, const struct hist_item &item)
+RW_DEVICE void hist_shared_add(const struct hist_shared &hist, uint32_t code, uint32_t count,
+                               const struct hist_item &item)
 {
     atomicAdd(hist.count + code, count);
 #pragma unroll
@@ -457,9 +427,8 @@ __device__ __forceinline__ void hist_shared_add(const struct hist_shared &hist, 
 /* Adds the block's histogram to the result and clears it. Each thread has the same bins as in
  * hist_shared_clear. The caller needs barriers before and after. */
 template <int SUMS>
-__device__ __forceinline__ void hist_shared_drain(const struct rw_hist_args &a,
-                                                  const struct hist_work &work,
-                                                  const struct hist_shared &hist)
+RW_DEVICE void hist_shared_drain(const struct rw_hist_args &a, const struct hist_work &work,
+                                 const struct hist_shared &hist)
 {
     const size_t row = hist_row(a, work);
     for (uint32_t b = threadIdx.x; b < a.n_bins; b += blockDim.x) {
@@ -479,9 +448,8 @@ __device__ __forceinline__ void hist_shared_drain(const struct rw_hist_args &a,
 /* Writes the block's histogram of a whole node to the result. If the node has a parent, also
  * subtracts it from the parent's histogram. */
 template <int SUMS>
-__device__ __forceinline__ void hist_shared_write(const struct rw_hist_args &a,
-                                                  const struct hist_work &work,
-                                                  const struct hist_shared &hist)
+RW_DEVICE void hist_shared_write(const struct rw_hist_args &a, const struct hist_work &work,
+                                 const struct hist_shared &hist)
 {
     const uint32_t parent = a.d_parent ? a.d_parent[work.node] : RW_HIST_NO_PARENT;
     const bool takes = parent != RW_HIST_NO_PARENT;

@@ -1,9 +1,7 @@
 /* The host's part of the methods that read columns (hist_block.cuh), and the kernels around their
- * own. It prepares a call's arguments, clears the result and launches a method's kernel. Kernels
- * subtract siblings, and derive the cells that zero-skip left out.
- *
- * Zero-skip leaves out the most frequent code of a feature (Xu et al., section 4.4.2). The cell of
- * that code is the node's total minus the feature's other cells.
+ * own, which subtract siblings and derive the cells that zero-skip left out. Zero-skip leaves out
+ * the most frequent code of a feature (Xu et al., section 4.4.2). The cell of that code is the
+ * node's total minus the feature's other cells.
  *
  * Shapes: totals [n_nodes]; result [n_nodes][n_cells].
  *
@@ -19,8 +17,6 @@
 enum { HIST_TOTALS_THREADS = 256, HIST_DERIVE_THREADS = 128, HIST_SUBTRACT_THREADS = 256 };
 /* Shared memory that a block may have without cudaFuncSetAttribute. */
 enum { DEFAULT_SHARED_BYTES = 48 * 1024 };
-
-/* ---- Host: a call's arguments ---- */
 
 static int aligned(const void *p)
 {
@@ -80,16 +76,15 @@ static int args_init(const struct rw_hist_call *call, uint32_t n_features, uint6
     return cudaSuccess;
 }
 
-/* Clears the result. */
-static int clear_result(const struct rw_hist_call *call, cudaStream_t stream)
+static int clear_result(const struct rw_hist_call *call, const struct rw_hist_args *args,
+                        cudaStream_t stream)
 {
-    const int floats = call->sums == RW_HIST_FLOAT;
-    void *const sum[] = {floats ? (void *)call->d_float_sum : call->d_lambda_sum, call->d_hess_sum};
-    const size_t n = rw_hist_n_cells(call);
-    const size_t size = floats ? sizeof(float) : rw_hist_sum_bytes(call->narrow);
+    const size_t n = rw_hist_n_cells(call), size = call->sums == RW_HIST_FLOAT
+                                                       ? sizeof(float)
+                                                       : rw_hist_sum_bytes(call->narrow);
     TRY_CUDA(cudaMemsetAsync(call->d_count, 0, n * sizeof *call->d_count, stream));
     for (int k = 0; k < hist_numbers(call->sums); k++)
-        TRY_CUDA(cudaMemsetAsync(sum[k], 0, n * size, stream));
+        TRY_CUDA(cudaMemsetAsync(args->d_sum[k], 0, n * size, stream));
     return cudaSuccess;
 }
 
@@ -204,7 +199,6 @@ static int derive(const struct rw_hist_call *call, cudaStream_t stream)
 
 /* ---- Siblings ---- */
 
-/* Subtracts nodes from their parents. A block has neighbouring cells; grid y is the node. */
 static __global__ void hist_subtract_kernel(const __grid_constant__ struct rw_hist_call call,
                                             uint64_t n_cells)
 {
@@ -227,8 +221,7 @@ static __global__ void hist_subtract_kernel(const __grid_constant__ struct rw_hi
 static int subtract(const struct rw_hist_call *call, cudaStream_t stream)
 {
     const uint64_t n_cells = rw_hist_matrix_cells(call->matrix);
-    const uint64_t blocks = (n_cells + HIST_SUBTRACT_THREADS - 1) / HIST_SUBTRACT_THREADS;
-    const dim3 grid((unsigned)(blocks < 65535 ? blocks : 65535), call->n_nodes);
+    const dim3 grid(blocks_up_to(65535, n_cells, HIST_SUBTRACT_THREADS), call->n_nodes);
     return launch_grid(hist_subtract_kernel, grid, HIST_SUBTRACT_THREADS, stream, *call, n_cells);
 }
 
@@ -267,7 +260,7 @@ int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn lau
         args.d_parent_sum[0] = call->parents.d_lambda_sum;
         args.d_parent_sum[1] = call->parents.d_hess_sum;
     } else {
-        TRY_CUDA(clear_result(call, stream));
+        TRY_CUDA(clear_result(call, &args, stream));
     }
     const unsigned grid = rw_hist_n_jobs(&args) * args.n_features;
     if (grid > 0) {

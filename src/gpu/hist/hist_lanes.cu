@@ -1,8 +1,7 @@
 /* The method `lanes`, whose speed does not depend on the data. A lane of a warp owns the codes of
  * its word, and its cells are in its own bank of shared memory. So two lanes of a warp never
  * collide in a bank or cell. Warps collide rarely, in 32-bit integer atomics; the hardware does one
- * warp's per clock. Instructions are then the limit, so the address of a cell takes one
- * instruction: for codes of 4 and 8 bits a dot product computes code * 128 + the lane's offset.
+ * warp's per clock. Instructions are then the limit, so the address of a cell takes only one.
  *
  * Shapes: a tile's words are [n_docs][lanes]. Cells in shared memory have the order that cell_at
  * defines (hist_lanes_add.cuh). They are packed: the count in the high bits, the sum of lambda +
@@ -21,10 +20,7 @@
  * A packed cell may overflow after `room` documents in one bin. A block adds at most room - (its
  * fullest cell) documents before it checks the cells again. It then drains the cells that are more
  * than 1 / RW_TUNE_LANES_FULL full. If lambdas have 8 bits and the data is evenly distributed, it
- * checks every 4,000 documents and drains only at the end. Prefetches keep memory busy during a
- * check.
- *
- * Codes in host memory are added in pieces: see hist_lanes_far.cu. */
+ * checks every 4,000 documents and drains only at the end. */
 #include <atomic>
 #include <cuda_runtime.h>
 
@@ -48,7 +44,7 @@ __global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
 
 /* Returns the row of the plan that a block works on: the last row whose first block is not above
  * it. There is always one, so this saves a step of the search in base/bits.h. */
-static __device__ __forceinline__ uint32_t row_of_block(const struct plan &plan)
+RW_DEVICE uint32_t row_of_block(const struct plan &plan)
 {
     uint32_t low = 0, high = plan.n_rows;
     while (high - low > 1) {
@@ -122,8 +118,8 @@ static __device__ struct chunk find_chunk(const struct plan_row &row, uint32_t d
 /* Adds a block's documents, and checks the cells often enough that none overflows. add: a struct
  * ranged, listed or narrow (hist_lanes_add.cuh). */
 template <class S, int SUMS, class ADD>
-static __device__ __forceinline__ void add_all(const struct plan &plan, const struct plan_row &row,
-                                               const struct chunk &chunk, ADD &add)
+static RW_DEVICE void add_all(const struct plan &plan, const struct plan_row &row,
+                              const struct chunk &chunk, ADD &add)
 {
     __shared__ uint32_t fullest_of[2];
     /* In a narrow tile a cell has 32 / lanes copies, which share the documents equally. */
@@ -147,12 +143,11 @@ static __device__ __forceinline__ void add_all(const struct plan &plan, const st
     drain_all<S, SUMS>(plan, row, chunk.node);
 }
 
-/* Adds a chunk of a tile of 32 lanes while the words of the next turn are loaded. LIST: the chunk
- * is part of a list, else a range. */
+/* Adds a chunk by struct listed. */
 template <class S, int SUMS, bool LIST>
-static __device__ __forceinline__ void
-add_ahead(const struct plan &plan, const struct plan_row &row, const struct chunk &chunk,
-          const struct stage<S, SUMS> &stage, const char *first, uint32_t lane_at)
+RW_DEVICE void add_ahead(const struct plan &plan, const struct plan_row &row,
+                         const struct chunk &chunk, const struct stage<S, SUMS> &stage,
+                         const char *first, uint32_t lane_at)
 {
     struct listed<S, SUMS, LIST> add = {
         plan, row, stage, first, lane_at, chunk.begin, chunk.n
@@ -167,8 +162,8 @@ add_ahead(const struct plan &plan, const struct plan_row &row, const struct chun
 /* Adds a chunk, in the way that suits its tile. NARROW: compiled for tiles of fewer than 32 lanes
  * only. */
 template <class S, int SUMS, bool NARROW>
-static __device__ __forceinline__ void
-add_chunk(const struct plan &plan, const struct plan_row &row, const struct chunk &chunk)
+RW_DEVICE void add_chunk(const struct plan &plan, const struct plan_row &row,
+                         const struct chunk &chunk)
 {
     constexpr uint32_t STAGE = stage_bytes(SUMS == RW_HIST_NEWTON) / WARPS;
     const uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
@@ -187,7 +182,7 @@ add_chunk(const struct plan &plan, const struct plan_row &row, const struct chun
         const char *first = lane_words<S>(row, lane);
         if (plan.d_list)
             add_ahead<S, SUMS, true>(plan, row, chunk, stage, first, lane_at);
-        else if constexpr ((S::BITS == 16 && RW_TUNE_LANES_RANGE_AHEAD_16) || in_halves<S, SUMS>())
+        else if constexpr (S::BITS == 16 || in_halves<S, SUMS>())
             add_ahead<S, SUMS, false>(plan, row, chunk, stage, first, lane_at);
         else {
             struct ranged<S, SUMS> add = {
@@ -200,11 +195,11 @@ add_chunk(const struct plan &plan, const struct plan_row &row, const struct chun
 
 /* Clears the cells of a row in shared memory. */
 template <class S, int SUMS>
-static __device__ __forceinline__ void clear_cells(const struct plan &plan,
-                                                   const struct plan_row &row)
+RW_DEVICE void clear_cells(const struct plan &plan, const struct plan_row &row)
 {
-    const size_t bytes = S::BITS == 8 && row.bits == 4 ? narrow_cell_bytes(SUMS == RW_HIST_NEWTON)
-                                                       : (size_t)plan.cell_bytes;
+    const size_t bytes = S::BITS == 8 && row.bits == 4
+                             ? cell_bytes_of(SUMS == RW_HIST_NEWTON, code_words(4), 16)
+                             : (size_t)plan.cell_bytes;
     for (uint32_t i = threadIdx.x; i < bytes / sizeof(uint4); i += THREADS)
         shared_cells[i] = make_uint4(0, 0, 0, 0);
 }
@@ -257,7 +252,6 @@ struct finished {
     const uint8_t *d_needed;  /* as in struct rw_hist_call */
 };
 
-/* The contents of a parent's cell, and its index. */
 struct parent_cell {
     uint64_t at;
     uint32_t count;
@@ -267,8 +261,7 @@ struct parent_cell {
 /* Loads a parent's cell. WEIGHTS: the call has hessians. SUM: the type of sums, int32_t or int64_t.
  */
 template <bool WEIGHTS, class SUM>
-static __device__ __forceinline__ struct parent_cell parent_of(const struct finished &out,
-                                                               uint32_t parent, uint64_t cell)
+RW_DEVICE struct parent_cell parent_of(const struct finished &out, uint32_t parent, uint64_t cell)
 {
     struct parent_cell p = {parent * out.n_cells + cell, 0, 0, 0};
     p.count = out.parents.d_count[p.at];
@@ -282,9 +275,9 @@ static __device__ __forceinline__ struct parent_cell parent_of(const struct fini
 /* Writes a cell of the result. If `sibling`, also subtracts it from the parent's cell, whose old
  * contents are p. */
 template <bool WEIGHTS, class SUM>
-static __device__ __forceinline__ void
-put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,
-         const struct parent_cell &p, uint32_t count, long long lambda, long long hess)
+RW_DEVICE void put_cell(const struct finished &out, uint32_t node, uint64_t cell, bool sibling,
+                        const struct parent_cell &p, uint32_t count, long long lambda,
+                        long long hess)
 {
     const uint64_t at = node * out.n_cells + cell;
     out.result.d_count[at] = count;
@@ -415,34 +408,36 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
 
 static struct finished finished_of(const struct rw_hist_call *call)
 {
-    struct finished out = {call->matrix->n_bins,
-                           call->matrix->d_row,
-                           rw_hist_matrix_cells(call->matrix),
-                           {call->d_count, NULL, NULL},
-                           call->parents,
-                           call->d_parent,
-                           call->d_needed};
-    if (call->sums != RW_HIST_COUNT)
-        out.result.d_lambda_sum = call->d_lambda_sum;
-    if (call->sums == RW_HIST_NEWTON)
-        out.result.d_hess_sum = call->d_hess_sum;
-    return out;
+    const struct rw_hist_matrix *m = call->matrix;
+    const struct rw_hist_pool result = {call->d_count,
+                                        call->sums != RW_HIST_COUNT ? call->d_lambda_sum : NULL,
+                                        call->sums == RW_HIST_NEWTON ? call->d_hess_sum : NULL};
+    return {m->n_bins,     m->d_row,       rw_hist_matrix_cells(m), result,
+            call->parents, call->d_parent, call->d_needed};
 }
 
 /* ---- launching ---- */
 
-/* Launches the first kernel of a call. It may overlap with earlier work in the stream, except while
- * a graph is captured. */
+/* Launches a kernel, which may overlap with earlier work in the stream if `overlaps`. */
+template <class... TYPES, class... ARGUMENTS>
+static cudaError_t launch_if(bool overlaps, void (*kernel)(TYPES...), dim3 grid, dim3 block,
+                             size_t shared, cudaStream_t stream, ARGUMENTS... arguments)
+{
+    if (overlaps)
+        return launch_after(kernel, grid, block, shared, stream, arguments...);
+    kernel<<<grid, block, shared, stream>>>(arguments...);
+    return cudaGetLastError();
+}
+
+/* Launches the first kernel of a call. It does not overlap while a graph is captured. */
 template <class... TYPES, class... ARGUMENTS>
 static cudaError_t launch_first(void (*kernel)(TYPES...), unsigned grid, unsigned block,
                                 size_t shared, cudaStream_t stream, ARGUMENTS... arguments)
 {
     cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
-    if (capturing == cudaStreamCaptureStatusNone)
-        return launch_after(kernel, grid, block, shared, stream, arguments...);
-    kernel<<<grid, block, shared, stream>>>(arguments...);
-    return cudaGetLastError();
+    return launch_if(capturing == cudaStreamCaptureStatusNone, kernel, grid, block, shared, stream,
+                     arguments...);
 }
 
 template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, cudaStream_t stream)
@@ -460,48 +455,57 @@ template <class S, int SUMS> static cudaError_t launch(const struct plan &plan, 
                : launch_after(lanes_kernel<S, SUMS>, plan.n_blocks, THREADS, shared, stream, plan);
 }
 
+/* A call, or some of its documents, on the host. */
+struct work {
+    const struct rw_hist_call *call;
+    const struct layout layout;
+    cudaStream_t stream;
+};
+
 /* Launches a plan. If cells with lambdas and hessians do not fit shared memory together, newton
  * takes two launches. */
-template <class S>
-static cudaError_t launch_sums(const struct rw_hist_call *call, const struct layout &layout,
-                               struct plan &plan, cudaStream_t stream)
+template <class S> static cudaError_t launch_sums(const struct work &work, struct plan &plan)
 {
     if constexpr (S::CODES == 1) {
-        if (layout.takes_two) {
-            const cudaError_t lambdas = launch<S, ONLY_LAMBDAS>(plan, stream);
+        if (work.layout.takes_two) {
+            const cudaError_t lambdas = launch<S, ONLY_LAMBDAS>(plan, work.stream);
             const uint32_t room = plan.room;
-            plan.room = UINT32_MAX / (uint32_t)call->largest;
-            const cudaError_t hessians = launch<S, ONLY_HESSIANS>(plan, stream);
+            plan.room = UINT32_MAX / (uint32_t)work.call->largest;
+            const cudaError_t hessians = launch<S, ONLY_HESSIANS>(plan, work.stream);
             plan.room = room;
             return lambdas == cudaSuccess ? hessians : lambdas;
         }
     }
-    return call->sums == RW_HIST_NEWTON ? launch<S, RW_HIST_NEWTON>(plan, stream)
-                                        : launch<S, RW_HIST_MART>(plan, stream);
+    return work.call->sums == RW_HIST_NEWTON ? launch<S, RW_HIST_NEWTON>(plan, work.stream)
+                                             : launch<S, RW_HIST_MART>(plan, work.stream);
 }
 
-static cudaError_t launch_bits(const struct rw_hist_call *call, const struct layout &layout,
-                               struct plan &plan, cudaStream_t stream)
+/* Divides the documents into chunks, and launches the plan unless there are none. */
+static cudaError_t add_documents(const struct work &work, struct plan &plan)
 {
-    if (call->matrix->bits == 4)
-        return launch_sums<shape<4, 8, 16, false>>(call, layout, plan, stream);
-    if (call->matrix->bits == 16 && layout.n_bins < call->matrix->n_bins)
-        return launch_sums<shape<16, 1, 0, true>>(call, layout, plan, stream);
-    if (call->matrix->bits == 16)
-        return launch_sums<shape<16, 1, 0, false>>(call, layout, plan, stream);
+    const struct layout &layout = work.layout;
+    const struct rw_hist_matrix *matrix = work.call->matrix;
+    plan.n_blocks = set_chunks(work.call, &plan);
+    if (plan.n_blocks == 0)
+        return cudaSuccess;
+    if (matrix->bits == 4)
+        return launch_sums<shape<4, 8, 16, false>>(work, plan);
+    if (matrix->bits == 16)
+        return layout.n_bins < matrix->n_bins ? launch_sums<shape<16, 1, 0, true>>(work, plan)
+                                              : launch_sums<shape<16, 1, 0, false>>(work, plan);
     switch (layout.n_codes * 1000 + (int)layout.room_bins) {
     case 4064:
-        return launch_sums<shape<8, 4, 64, false>>(call, layout, plan, stream);
+        return launch_sums<shape<8, 4, 64, false>>(work, plan);
     case 4128:
-        return launch_sums<shape<8, 4, 128, false>>(call, layout, plan, stream);
+        return launch_sums<shape<8, 4, 128, false>>(work, plan);
     case 4256:
-        return launch_sums<shape<8, 4, 256, false>>(call, layout, plan, stream);
+        return launch_sums<shape<8, 4, 256, false>>(work, plan);
     case 2128:
-        return launch_sums<shape<8, 2, 128, false>>(call, layout, plan, stream);
+        return launch_sums<shape<8, 2, 128, false>>(work, plan);
     case 2256:
-        return launch_sums<shape<8, 2, 256, false>>(call, layout, plan, stream);
+        return launch_sums<shape<8, 2, 256, false>>(work, plan);
     case 1256:
-        return launch_sums<shape<8, 1, 256, false>>(call, layout, plan, stream);
+        return launch_sums<shape<8, 1, 256, false>>(work, plan);
     default: /* a block has too little shared memory even for the lambdas of one code */
         return cudaErrorInvalidConfiguration;
     }
@@ -513,8 +517,6 @@ static void set_numbers(const struct rw_hist_call *call, struct plan *plan)
     const int newton = call->sums == RW_HIST_NEWTON;
     const enum rw_moved moved = rw_moved_of(newton, call->largest);
     const char *d_moved = (const char *)call->d_moved;
-    if (call->sums == RW_HIST_COUNT)
-        return;
     plan->by_position = call->by_position && call->d_list;
     plan->number_bytes = plan->by_position ? (uint32_t)rw_moved_bytes(moved) : sizeof(int32_t);
     plan->d_lambda = plan->by_position ? d_moved : (const char *)call->d_lambda;
@@ -527,20 +529,19 @@ static void set_numbers(const struct rw_hist_call *call, struct plan *plan)
 }
 
 /* Sets the fields of the plan that all launches of a call share. */
-static void init_plan(const struct rw_hist_call *call, const struct layout &layout,
-                      struct plan *plan)
+static void init_plan(const struct rw_hist_call *call, struct plan *plan)
 {
     const int counts = call->sums == RW_HIST_COUNT;
     plan->d_list = call->d_list;
     plan->d_node = call->d_node;
-    set_numbers(call, plan);
+    if (!counts)
+        set_numbers(call, plan);
     plan->d_cell = (unsigned long long *)call->d_scratch;
     plan->node_cells = node_cells(call);
     plan->n_nodes = call->n_nodes;
     plan->is_estimated = call->most_docs > 0;
     plan->clean = call->clean_scratch;
     set_planes(call, plan);
-    plan->cell_bytes = (uint32_t)layout.cell_bytes;
     /* Let lambda + largest have b bits. The sum of n such numbers and a count of n share 32 bits if
      * n is below 2^((32 - b) / 2). */
     plan->largest = counts ? 0 : call->largest;
@@ -551,68 +552,7 @@ static void init_plan(const struct rw_hist_call *call, const struct layout &layo
 
 /* ---- codes in host memory ---- */
 
-/* Adds the documents of a piece: gathered rows of one tile, with their lambdas and hessians. plan:
- * the rows of that tile. */
-static cudaError_t add_piece(const struct rw_hist_call *call, const struct layout &layout,
-                             const struct lanes_piece &piece, struct plan plan, cudaStream_t stream)
-{
-    plan.d_list = NULL;
-    plan.d_node = piece.d_node;
-    plan.d_lambda = plan.d_lambda ? (const char *)piece.d_lambda : NULL;
-    plan.d_hess = plan.d_hess ? (const char *)piece.d_hess : NULL;
-    for (uint32_t r = 0; r < plan.n_rows; r++)
-        plan.row[r].d_word = piece.d_row;
-    plan.n_blocks = set_chunks(call, &plan);
-    return launch_bits(call, layout, plan, stream);
-}
-
-/* Adds the documents whose rows are on the device. plan: the rows of one tile. */
-static cudaError_t add_here(const struct rw_hist_call *call, const struct layout &layout,
-                            const struct lanes_order &order, struct plan plan, cudaStream_t stream)
-{
-    struct rw_hist_call part = *call;
-    part.node = order.here;
-    part.d_list = plan.d_list = order.d_doc;
-    plan.d_node = order.d_here;
-    plan.n_blocks = set_chunks(&part, &plan);
-    return plan.n_blocks ? launch_bits(&part, layout, plan, stream) : cudaSuccess;
-}
-
-/* Adds the documents whose rows of one tile are in host memory. plan: the rows of that tile. The
- * next piece is gathered while one is added. *turn counts the pieces of a call. */
-static cudaError_t add_far(const struct rw_hist_call *call, const struct layout &layout,
-                           const struct lanes_order &order, const struct plan &plan,
-                           cudaStream_t stream, int *turn)
-{
-    static thread_local struct rw_hist_node node[RW_HIST_MAX_NODES];
-    const struct rw_hist_far *far = call->far;
-    cudaStream_t gathering = (cudaStream_t)far->stream;
-    const uint32_t tile = plan.row[0].tile, n_far = order.n_docs - order.n_here;
-    struct rw_hist_call part = *call;
-    part.d_list = NULL;
-    part.node = node;
-    for (uint32_t first = order.n_here, n; first < order.n_docs; first += n, ++*turn) {
-        const int which = *turn % 2;
-        const struct lanes_piece piece = rw_lanes_piece(call, tile, n_far, which);
-        n = order.n_docs - first < piece.docs ? order.n_docs - first : piece.docs;
-        if (n == 0)
-            return cudaErrorInvalidValue;
-        rw_lanes_cut_nodes(order, call->n_nodes, first, n, node);
-        if (*turn >= 2)
-            TRY_CUDA(
-                cudaStreamWaitEvent(gathering, (cudaEvent_t)far->event[RW_FAR_ADDED + which], 0));
-        TRY_CUDA(rw_cuda_lanes_gather(call, order, tile, piece, first, n, gathering));
-        TRY_CUDA(cudaEventRecord((cudaEvent_t)far->event[RW_FAR_GATHERED + which], gathering));
-        TRY_CUDA(cudaStreamWaitEvent(stream, (cudaEvent_t)far->event[RW_FAR_GATHERED + which], 0));
-        TRY_CUDA(add_piece(&part, layout, piece, plan, stream));
-        TRY_CUDA(cudaEventRecord((cudaEvent_t)far->event[RW_FAR_ADDED + which], stream));
-    }
-    *far->bytes += (uint64_t)n_far * rw_hist_tile_doc_bytes(call->matrix, tile);
-    return cudaSuccess;
-}
-
-/* The state of a call with host-resident codes: the order of its documents, and the number of
- * pieces so far. */
+/* The order of a call's documents, and the number of pieces so far. */
 struct far_state {
     struct lanes_order order;
     /* the tiles' n_here for which `order` was made; UINT64_MAX: no order yet */
@@ -620,28 +560,74 @@ struct far_state {
     int turn;
 };
 
+/* Adds the documents whose rows are on the device. plan: the rows of one tile. */
+static cudaError_t add_here(const struct work &work, const struct lanes_order &order,
+                            struct plan plan)
+{
+    struct rw_hist_call part = *work.call;
+    part.node = order.here;
+    part.d_list = plan.d_list = order.d_doc;
+    plan.d_node = order.d_here;
+    return add_documents({&part, work.layout, work.stream}, plan);
+}
+
+/* Adds the documents whose rows of one tile are in host memory. plan: the rows of that tile. The
+ * next piece is gathered while one is added. */
+static cudaError_t add_far(const struct work &work, struct far_state *state, struct plan plan)
+{
+    static thread_local struct rw_hist_node node[RW_HIST_MAX_NODES];
+    const struct lanes_order &order = state->order;
+    const struct rw_hist_far *far = work.call->far;
+    cudaStream_t gathering = (cudaStream_t)far->stream;
+    const uint32_t tile = plan.row[0].tile, n_far = order.n_docs - order.n_here;
+    struct rw_hist_call part = *work.call;
+    part.d_list = plan.d_list = NULL;
+    part.node = node;
+    for (uint32_t first = order.n_here, n; first < order.n_docs; first += n, state->turn++) {
+        const int which = state->turn % 2;
+        cudaEvent_t gathered = (cudaEvent_t)far->event[RW_FAR_GATHERED + which];
+        cudaEvent_t added = (cudaEvent_t)far->event[RW_FAR_ADDED + which];
+        const struct lanes_piece piece = rw_lanes_piece(work.call, tile, n_far, which);
+        n = order.n_docs - first < piece.docs ? order.n_docs - first : piece.docs;
+        if (n == 0)
+            return cudaErrorInvalidValue;
+        rw_lanes_cut_nodes(order, part.n_nodes, first, n, node);
+        if (state->turn >= 2)
+            TRY_CUDA(cudaStreamWaitEvent(gathering, added, 0));
+        TRY_CUDA(rw_cuda_lanes_gather(work.call, order, tile, piece, first, n, gathering));
+        TRY_CUDA(cudaEventRecord(gathered, gathering));
+        TRY_CUDA(cudaStreamWaitEvent(work.stream, gathered, 0));
+        plan.d_node = piece.d_node;
+        plan.d_lambda = plan.d_lambda ? (const char *)piece.d_lambda : NULL;
+        plan.d_hess = plan.d_hess ? (const char *)piece.d_hess : NULL;
+        for (uint32_t r = 0; r < plan.n_rows; r++)
+            plan.row[r].d_word = piece.d_row;
+        TRY_CUDA(add_documents({&part, work.layout, work.stream}, plan));
+        TRY_CUDA(cudaEventRecord(added, work.stream));
+    }
+    *far->bytes += (uint64_t)n_far * rw_hist_tile_doc_bytes(work.call->matrix, tile);
+    return cudaSuccess;
+}
+
 /* Adds all rows of a plan. Tiles whose codes are all on the device are added together. Then each
  * tile with codes in host memory is added by itself. */
-static cudaError_t add_rows(const struct rw_hist_call *call, const struct layout &layout,
-                            struct plan &plan, cudaStream_t stream, struct far_state *state)
+static cudaError_t add_rows(const struct work &work, struct plan &plan, struct far_state *state)
 {
-    const struct rw_hist_tile *tile = call->matrix->tile;
-    if (!call->far) {
-        if (layout.halves)
+    const struct rw_hist_tile *tile = work.call->matrix->tile;
+    if (!work.call->far) {
+        if (work.layout.halves)
             carry_rows(&plan);
-        plan.n_blocks = set_chunks(call, &plan);
-        return plan.n_blocks ? launch_bits(call, layout, plan, stream) : cudaSuccess;
+        return add_documents(work, plan);
     }
     struct plan near = plan;
-    uint32_t end;
     near.n_rows = 0;
     for (uint32_t r = 0; r < plan.n_rows; r++) {
         if (!tile[plan.row[r].tile].far_word)
             near.row[near.n_rows++] = plan.row[r];
     }
-    if (near.n_rows > 0 && (near.n_blocks = set_chunks(call, &near)) > 0)
-        TRY_CUDA(launch_bits(call, layout, near, stream));
-    for (uint32_t r = 0; r < plan.n_rows; r = end) {
+    if (near.n_rows > 0)
+        TRY_CUDA(add_documents(work, near));
+    for (uint32_t r = 0, end; r < plan.n_rows; r = end) {
         const struct rw_hist_tile *of = &tile[plan.row[r].tile];
         struct plan far = plan;
         far.n_rows = 0;
@@ -651,28 +637,29 @@ static cudaError_t add_rows(const struct rw_hist_call *call, const struct layout
         if (!of->far_word)
             continue;
         if (state->n_here != of->n_here)
-            TRY_CUDA(rw_lanes_order(call, of->n_here, stream, &state->order));
+            TRY_CUDA(rw_lanes_order(work.call, of->n_here, work.stream, &state->order));
         state->n_here = of->n_here;
         if (state->order.n_here > 0)
-            TRY_CUDA(add_here(call, layout, state->order, far, stream));
-        TRY_CUDA(add_far(call, layout, state->order, far, stream, &state->turn));
+            TRY_CUDA(add_here(work, state->order, far));
+        TRY_CUDA(add_far(work, state, far));
     }
     return cudaSuccess;
 }
 
 static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
 {
-    cudaStream_t stream = (cudaStream_t)stream_of_call;
-    const struct layout layout = layout_of(call);
+    const struct work work = {call, layout_of(call), (cudaStream_t)stream_of_call};
+    cudaStream_t stream = work.stream;
     const struct finished out = finished_of(call);
     static void (*const finish[2][2])(const struct plan, const struct finished, uint32_t) = {
         {finish_kernel<false, int64_t>, finish_kernel<false, int32_t>},
         {finish_kernel<true, int64_t>, finish_kernel<true, int32_t>}};
     uint32_t most_bins = 1, most_groups = 1; /* as for finish_kernel, for all rows so far */
     static thread_local struct plan_row rows[RW_HIST_MAX_TILES * 16];
-    const uint32_t n_rows = make_rows(call, &layout, rows);
+    const uint32_t n_rows = make_rows(call, &work.layout, rows);
     struct plan plan = {};
-    init_plan(call, layout, &plan);
+    init_plan(call, &plan);
+    plan.cell_bytes = (uint32_t)work.layout.cell_bytes;
     if (plan.n_nodes == 0 || n_rows == 0)
         return cudaSuccess;
     struct far_state far = {{}, UINT64_MAX, 0};
@@ -695,19 +682,14 @@ static int lanes_run(const struct rw_hist_call *call, void *stream_of_call)
         }
         plan.n_rows = n;
         plan.n_carried = 0;
-        TRY_CUDA(add_rows(call, layout, plan, stream, &far));
+        TRY_CUDA(add_rows(work, plan, &far));
         const dim3 grid((most_bins + 31) / 32, n * most_groups, call->n_nodes);
         const size_t square = (size_t)plan.n_planes * 32 * 33 * sizeof(long long);
         const auto kernel = finish[out.result.d_hess_sum != NULL][call->narrow];
-        if (plan.n_blocks > 0) {
-            TRY_CUDA(
-                launch_after(kernel, grid, dim3(32, 8), square, stream, plan, out, most_groups));
-            continue;
-        }
         /* Without documents, as in a level of a symmetric tree, nothing was added. The launch
          * before may then be the one that writes d_parent, which the kernel reads early. */
-        kernel<<<grid, dim3(32, 8), square, stream>>>(plan, out, most_groups);
-        TRY_CUDA(cudaGetLastError());
+        TRY_CUDA(launch_if(plan.n_blocks > 0, kernel, grid, dim3(32, 8), square, stream, plan, out,
+                           most_groups));
     }
     return cudaSuccess;
 }

@@ -1,11 +1,11 @@
 /* Adds documents to the cells of a block. This is the inner part of hist_lanes.cu, which explains
- * the division of work. Two words of a document or cell have short names here. `packed` has a count
- * in the high bits: 1 for a document, the number of documents for a cell. In the low bits it has
- * lambda + largest, or the sum of that over the documents. `heavy` is the hessian or the sum of
- * hessians. In a launch of ONLY_HESSIANS, `packed` is the hessian or its sum. */
+ * the division of work. A document or a cell has two words. `packed` has a count in the high bits,
+ * and in the low bits lambda + largest, or the sum of that over the documents. `heavy` is the
+ * hessian or its sum. In a launch of ONLY_HESSIANS, `packed` is that. */
 #pragma once
 
 #include <cuda_runtime.h>
+#include <utility>
 
 #include "gpu/device/kernel.cuh"
 #include "gpu/hist/hist_lanes_plan.cuh"
@@ -21,17 +21,17 @@ static __host__ __device__ constexpr bool has_hessians(int sums)
 }
 enum : uint32_t { NO_DOC = 0xffffffffu };
 
-/* The parameters for which a kernel is compiled. BITS: of a code. CODES: codes of a word that a row
- * of the plan has. BINS: bins for which each code has room, for 4 and 8 bits. IN_PART: codes of 16
- * bits are tested against the row's bins. */
+/* The parameters of a kernel. BITS: of a code. CODES: codes of a word that a row of the plan has.
+ * BINS: bins for which each code has room, for 4 and 8 bits. IN_PART: codes of 16 bits are tested
+ * against the row's bins. */
 template <int BITS_, int CODES_, int BINS_, bool IN_PART_> struct shape {
     static constexpr int BITS = BITS_, CODES = CODES_, BINS = BINS_;
     static constexpr bool IN_PART = IN_PART_;
     static constexpr int UNROLL = BITS == 16 ? RW_TUNE_LANES_UNROLL_16 : RW_TUNE_LANES_UNROLL;
 };
 
-/* Returns 1 if the hessian of a cell takes only half a word. With whole words, the cells of four
- * codes of 256 bins would not fit shared memory. */
+/* Returns 1 if the hessian of a cell takes only half a word, so that the cells of four codes of 256
+ * bins fit shared memory. */
 template <class S, int SUMS> static __device__ constexpr bool in_halves()
 {
     return SUMS == RW_HIST_NEWTON && S::BITS == 8 && S::CODES * S::BINS == HALVES_CELLS;
@@ -42,7 +42,7 @@ template <class S, int SUMS> static __device__ constexpr bool in_halves()
  * are [code][packed, heavy][bin][32], with codes of 16 bits [bin][packed, heavy][32]. With hessians
  * in halves they are [code][bin][32] packed, then [pair of codes][bin][32] heavy, with the even
  * code in the low half. */
-template <class S, int SUMS> static __device__ __forceinline__ uint32_t cell_at(uint32_t bin, int j)
+template <class S, int SUMS> RW_DEVICE uint32_t cell_at(uint32_t bin, int j)
 {
     constexpr int WORDS = SUMS == RW_HIST_NEWTON && !in_halves<S, SUMS>() ? 2 : 1;
     if (S::BITS == 16)
@@ -50,24 +50,23 @@ template <class S, int SUMS> static __device__ __forceinline__ uint32_t cell_at(
     return (WORDS * j * S::BINS + bin) * WARP;
 }
 
-/* Access to the hessian of a cell. cell: its packed word; code: index of the code among those of
- * the row. */
+/* Access to the hessian of a cell. cell: its packed word; code: as j of cell_at. */
 template <class S, int SUMS> struct heavy_cell {
-    static __device__ __forceinline__ uint32_t *word(uint32_t *cell)
+    static RW_DEVICE uint32_t *word(uint32_t *cell)
     {
         return cell + (S::BITS == 16 ? WARP : S::BINS * WARP);
     }
-    static __device__ __forceinline__ uint16_t *half(uint32_t *cell, uint32_t code)
+    static RW_DEVICE uint16_t *half(uint32_t *cell, uint32_t code)
     {
         return (uint16_t *)(cell + (S::CODES + code / 2 - code) * (S::BINS * WARP)) + code % 2;
     }
-    static __device__ __forceinline__ uint32_t read(uint32_t *cell, uint32_t code)
+    static RW_DEVICE uint32_t read(uint32_t *cell, uint32_t code)
     {
         if (SUMS != RW_HIST_NEWTON)
             return 0;
         return in_halves<S, SUMS>() ? *half(cell, code) : *word(cell);
     }
-    static __device__ __forceinline__ void clear(uint32_t *cell, uint32_t code)
+    static RW_DEVICE void clear(uint32_t *cell, uint32_t code)
     {
         if (in_halves<S, SUMS>())
             *half(cell, code) = 0;
@@ -80,16 +79,16 @@ template <class S, int SUMS> struct heavy_cell {
 
 /* Adds to the word of shared memory at byte at + OFFSET. `at` is the hardware's address in shared
  * memory; with an index, the compiler would add the array's address each time. */
-template <int OFFSET> static __device__ __forceinline__ void add_cell(uint32_t at, uint32_t value)
+template <int OFFSET> RW_DEVICE void add_cell(uint32_t at, uint32_t value)
 {
     asm volatile("red.shared.add.u32 [%0+%2], %1;" ::"r"(at), "r"(value), "n"(OFFSET));
 }
 
-/* Adds a document to the cell of one code. codes: a word of which byte `byte` is the code. J: index
- * of the code among those of the row. lane_at: address of the lane's bank in shared memory. */
+/* Adds a document to the cell of one code: byte `byte` of `codes`. J: as j of cell_at. lane_at:
+ * address of the lane's bank in shared memory. */
 template <class S, int SUMS, int J>
-static __device__ __forceinline__ void add_code(uint32_t lane_at, uint32_t codes, uint32_t byte,
-                                                uint32_t packed, uint32_t heavy)
+RW_DEVICE void add_code(uint32_t lane_at, uint32_t codes, uint32_t byte, uint32_t packed,
+                        uint32_t heavy)
 {
     constexpr int LINE = WARP * 4, PLANE = S::BINS * LINE;
     /* code * LINE + lane_at in one instruction, as the dot product with one byte of LINE */
@@ -105,8 +104,7 @@ static __device__ __forceinline__ void add_code(uint32_t lane_at, uint32_t codes
 /* Adds the four codes of a word, with hessians in halves. Many documents have a hessian of 0, which
  * is skipped by one branch. In a tile of 32 lanes, all lanes of a warp take the same branch. */
 template <class S>
-static __device__ __forceinline__ void add_four(uint32_t lane_at, uint32_t codes, uint32_t packed,
-                                                uint32_t heavy)
+RW_DEVICE void add_four(uint32_t lane_at, uint32_t codes, uint32_t packed, uint32_t heavy)
 {
     constexpr int LINE = WARP * 4, PLANE = S::BINS * LINE;
     uint32_t at[4];
@@ -125,10 +123,23 @@ static __device__ __forceinline__ void add_four(uint32_t lane_at, uint32_t codes
     add_cell<5 * PLANE>(at[3], heavy << 16);
 }
 
-/* Adds the codes of a lane's word. lane_at: address of the lane's bank in shared memory. */
+/* Adds the codes of a lane's word with 4 or 8 bits. J: 0, 1, ... S::CODES - 1. */
+template <class S, int SUMS, int... J>
+RW_DEVICE void add_codes(uint32_t lane_at, uint32_t word, uint32_t first, uint32_t packed,
+                         uint32_t heavy, std::integer_sequence<int, J...>)
+{
+    if constexpr (S::BITS == 4) {
+        const uint32_t even = word & 0x0f0f0f0fu, odd = word >> 4 & 0x0f0f0f0fu;
+        (add_code<S, SUMS, J>(lane_at, J % 2 ? odd : even, J / 2, packed, heavy), ...);
+    } else {
+        (add_code<S, SUMS, J>(lane_at, word, first + J, packed, heavy), ...);
+    }
+}
+
+/* Adds the codes of a lane's word. */
 template <class S, int SUMS>
-static __device__ __forceinline__ void add_word(uint32_t lane_at, uint32_t word, uint32_t packed,
-                                                uint32_t heavy, const struct plan_row &row)
+RW_DEVICE void add_word(uint32_t lane_at, uint32_t word, uint32_t packed, uint32_t heavy,
+                        const struct plan_row &row)
 {
     if constexpr (S::BITS == 16) {
         constexpr int LINE = WARP * 4;
@@ -139,32 +150,15 @@ static __device__ __forceinline__ void add_word(uint32_t lane_at, uint32_t word,
         add_cell<0>(at, packed);
         if (SUMS == RW_HIST_NEWTON)
             add_cell<LINE>(at, heavy);
-    } else if constexpr (S::BITS == 4) {
-        const uint32_t even = word & 0x0f0f0f0fu, odd = word >> 4 & 0x0f0f0f0fu;
-        add_code<S, SUMS, 0>(lane_at, even, 0, packed, heavy);
-        add_code<S, SUMS, 1>(lane_at, odd, 0, packed, heavy);
-        add_code<S, SUMS, 2>(lane_at, even, 1, packed, heavy);
-        add_code<S, SUMS, 3>(lane_at, odd, 1, packed, heavy);
-        add_code<S, SUMS, 4>(lane_at, even, 2, packed, heavy);
-        add_code<S, SUMS, 5>(lane_at, odd, 2, packed, heavy);
-        add_code<S, SUMS, 6>(lane_at, even, 3, packed, heavy);
-        add_code<S, SUMS, 7>(lane_at, odd, 3, packed, heavy);
     } else if constexpr (in_halves<S, SUMS>()) {
         add_four<S>(lane_at, word, packed, heavy);
     } else {
-        const uint32_t first = S::CODES == WARP / 8 ? 0 : row.first_code;
-        add_code<S, SUMS, 0>(lane_at, word, first, packed, heavy);
-        if constexpr (S::CODES > 1)
-            add_code<S, SUMS, 1>(lane_at, word, first + 1, packed, heavy);
-        if constexpr (S::CODES > 2) {
-            add_code<S, SUMS, 2>(lane_at, word, 2, packed, heavy);
-            add_code<S, SUMS, 3>(lane_at, word, 3, packed, heavy);
-        }
+        add_codes<S, SUMS>(lane_at, word, S::CODES == WARP / S::BITS ? 0 : row.first_code, packed,
+                           heavy, std::make_integer_sequence<int, S::CODES>());
     }
 }
 
-/* A document and its numbers. Before `settled`, `packed` and `heavy` are as loaded; after it, they
- * can be added to a cell. */
+/* A document. Its numbers can be added to a cell after `settled`. */
 struct lane_doc {
     uint32_t doc; /* NO_DOC: no document */
     uint32_t packed, heavy;
@@ -176,11 +170,10 @@ struct chunk {
     uint32_t node, n, begin;
 };
 
-/* Starts to load a document's numbers. place: its position in the list. Only `settled` uses the
- * numbers, so nothing before it waits for the load. */
+/* Starts to load a document's numbers, for which only `settled` waits. place: its position in the
+ * list. */
 template <int SUMS>
-static __device__ __forceinline__ struct lane_doc fetched(const struct plan &plan, uint32_t place,
-                                                          uint32_t doc)
+RW_DEVICE struct lane_doc fetched(const struct plan &plan, uint32_t place, uint32_t doc)
 {
     const char *d_first = SUMS == ONLY_HESSIANS && plan.d_hess ? plan.d_hess : plan.d_lambda;
     const uint64_t at = (uint64_t)(plan.by_position ? place : doc) * plan.number_bytes;
@@ -195,9 +188,7 @@ static __device__ __forceinline__ struct lane_doc fetched(const struct plan &pla
 }
 
 /* Returns the numbers to add for a document. For NO_DOC it returns document 0 and numbers of 0. */
-template <int SUMS>
-static __device__ __forceinline__ struct lane_doc settled(const struct plan &plan,
-                                                          struct lane_doc doc)
+template <int SUMS> RW_DEVICE struct lane_doc settled(const struct plan &plan, struct lane_doc doc)
 {
     const bool none = doc.doc == NO_DOC;
     const int up = SUMS == RW_HIST_MART ? 16 : plan.lambda_up;
@@ -224,8 +215,7 @@ template <> struct lane_word<16> {
 
 /* Returns the address of a lane's word of document 0. slot: the lane's index in the tile. Keeps the
  * compiler from splitting the sum again. */
-template <class S>
-static __device__ __forceinline__ const char *lane_words(const struct plan_row &row, uint32_t slot)
+template <class S> RW_DEVICE const char *lane_words(const struct plan_row &row, uint32_t slot)
 {
     const char *at = (const char *)row.d_word + slot * sizeof(typename lane_word<S::BITS>::type);
     asm volatile("" : "+l"(at));
@@ -239,8 +229,8 @@ template <class S, int SUMS> struct stage {
     uint32_t *word;
     uint32_t lane;
 
-    /* Stores a turn's documents, one from each of the first N lanes. */
-    __device__ __forceinline__ void put(uint32_t turn, const struct lane_doc &doc) const
+    /* Stores a turn's documents, one per lane. */
+    RW_DEVICE void put(uint32_t turn, const struct lane_doc &doc) const
     {
         uint32_t *at = word + turn % RW_TUNE_LANES_RING * (FIELDS * N) + lane;
         if (lane < N) {
@@ -251,15 +241,14 @@ template <class S, int SUMS> struct stage {
         }
         __syncwarp();
     }
-    /* Returns a field (0: document, 1: packed, 2: heavy) of documents u to u + 3 of a turn; u must
-     * be a multiple of 4. */
-    __device__ __forceinline__ uint4 four(uint32_t turn, int field, int u) const
+    /* Returns a field (0: document, 1: packed, 2: heavy) of documents u to u + 3 of a turn. */
+    RW_DEVICE uint4 four(uint32_t turn, int field, int u) const
     {
         return *(const uint4 *)(word + turn % RW_TUNE_LANES_RING * (FIELDS * N) + field * N + u);
     }
     /* Adds a turn's documents. codes: [N] the lane's word of each document. */
-    __device__ __forceinline__ void add(uint32_t turn, uint32_t lane_at, const uint32_t *codes,
-                                        const struct plan_row &row) const
+    RW_DEVICE void add(uint32_t turn, uint32_t lane_at, const uint32_t *codes,
+                       const struct plan_row &row) const
     {
 #pragma unroll
         for (int u = 0; u < N; u += 4) {
@@ -288,14 +277,13 @@ template <class S, int SUMS> struct ranged {
     const struct plan_row &row;
     const struct stage<S, SUMS> stage;
     const char *first; /* the lane's words */
-    uint32_t lane_at;
-    uint32_t begin, n;
+    uint32_t lane_at, begin, n;
 
-    __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
+    RW_DEVICE uint32_t pause(uint32_t from, uint64_t most) const
     {
         return n - from < most ? n : from + (uint32_t)most;
     }
-    __device__ __forceinline__ bool add(uint32_t from, uint32_t until) const
+    RW_DEVICE bool add(uint32_t from, uint32_t until) const
     {
         const uint32_t warp = threadIdx.x / WARP;
         uint32_t turn = 0;
@@ -323,7 +311,7 @@ template <class S, int SUMS> struct ranged {
     }
     /* Prefetches the next rows into the L2 cache, so that memory stays busy during a check of the
      * cells. Does nothing on GPUs older than compute capability 9.0. */
-    __device__ __forceinline__ void prefetch_rows(uint32_t from) const
+    RW_DEVICE void prefetch_rows(uint32_t from) const
     {
 #if __CUDA_ARCH__ >= 900
         const uint32_t docs = n - from < RW_TUNE_LANES_AHEAD ? n - from : RW_TUNE_LANES_AHEAD;
@@ -338,9 +326,8 @@ template <class S, int SUMS> struct ranged {
 };
 
 /* Adds a chunk of a list or, if not LIST, of a range, in a tile of 32 lanes. Words are loaded one
- * turn ahead, also across checks if these are separated by enough documents (`steady`). With
- * hessians in halves, a warp also stops when its documents' hessians might fill its share of a
- * half; warps are then at different positions. */
+ * turn ahead, also across checks if these are far enough apart (`steady`). With hessians in halves,
+ * a warp also stops when its documents' hessians might fill its share of a half. */
 template <class S, int SUMS, bool LIST> struct listed {
     using word_type = typename lane_word<S::BITS>::type;
     static constexpr int N = S::UNROLL;
@@ -349,8 +336,7 @@ template <class S, int SUMS, bool LIST> struct listed {
     const struct plan_row &row;
     const struct stage<S, SUMS> stage;
     const char *first; /* the lane's words */
-    uint32_t lane_at;
-    uint32_t begin, n;
+    uint32_t lane_at, begin, n;
     bool steady; /* there are whole pairs of turns between checks */
     /* The warp's position in the chunk; the end of the documents that it may read before the next
      * start; and the number of turns that were staged. */
@@ -360,13 +346,13 @@ template <class S, int SUMS, bool LIST> struct listed {
     uint32_t heavy, heavy_ahead; /* sums of hessians: since the last check; of the staged turn */
     uint32_t even[N];            /* words of the current turn */
 
-    __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
+    RW_DEVICE uint32_t pause(uint32_t from, uint64_t most) const
     {
         if (n - from <= most && !in_halves<S, SUMS>())
             return n;
         return from + (uint32_t)(steady ? most / (2 * STEP) * (2 * STEP) : most);
     }
-    __device__ __forceinline__ uint32_t doc_of(uint32_t from) const
+    RW_DEVICE uint32_t doc_of(uint32_t from) const
     {
         const uint32_t mine = from + stage.lane;
         if (stage.lane >= N || mine >= end)
@@ -374,7 +360,7 @@ template <class S, int SUMS, bool LIST> struct listed {
         return LIST ? plan.d_list[begin + mine] : begin + mine;
     }
     /* Stores the next turn's documents for all lanes, and starts to load those after it. */
-    __device__ __forceinline__ void begin_turn()
+    RW_DEVICE void begin_turn()
     {
         turn++;
         const struct lane_doc now = settled<SUMS>(plan, next);
@@ -386,13 +372,13 @@ template <class S, int SUMS, bool LIST> struct listed {
         next = fetched<SUMS>(plan, begin + (at + 2 * STEP + stage.lane), next_doc);
         next_doc = doc_of(at + 3 * STEP);
     }
-    __device__ __forceinline__ uint32_t word_of(uint32_t doc) const
+    RW_DEVICE uint32_t word_of(uint32_t doc) const
     {
         const word_type *at =
             (const word_type *)(first + (uint64_t)doc * (WARP * sizeof(word_type)));
         return LIST ? *at : __ldcs(at);
     }
-    __device__ __forceinline__ void load(uint32_t *word) const
+    RW_DEVICE void load(uint32_t *word) const
     {
 #pragma unroll
         for (int u = 0; u < N; u += 4) {
@@ -404,7 +390,7 @@ template <class S, int SUMS, bool LIST> struct listed {
         }
     }
     /* Adds one turn's documents while the words of the next turn are loaded. */
-    __device__ __forceinline__ void step(uint32_t *word_next, const uint32_t *word)
+    RW_DEVICE void step(uint32_t *word_next, const uint32_t *word)
     {
         begin_turn();
         if (at + STEP < end)
@@ -413,7 +399,7 @@ template <class S, int SUMS, bool LIST> struct listed {
         at += STEP;
     }
     /* Loads the words of the first turn, and the documents of the two turns after it. */
-    __device__ __forceinline__ void start(uint32_t from, uint32_t upto)
+    RW_DEVICE void start(uint32_t from, uint32_t upto)
     {
         at = from + threadIdx.x / WARP * N;
         end = upto;
@@ -426,7 +412,7 @@ template <class S, int SUMS, bool LIST> struct listed {
         at += STEP;
         load(even);
     }
-    __device__ __forceinline__ bool add(uint32_t from, uint32_t until)
+    RW_DEVICE bool add(uint32_t from, uint32_t until)
     {
         uint32_t odd[N];
         if (from == 0 || !steady)
@@ -456,15 +442,15 @@ template <class S, int SUMS> struct narrow {
     uint32_t lane_at;
     uint32_t begin, n;
 
-    __device__ __forceinline__ uint32_t pause(uint32_t from, uint64_t most) const
+    RW_DEVICE uint32_t pause(uint32_t from, uint64_t most) const
     {
         return n - from < most ? n : from + (uint32_t)most;
     }
-    __device__ __forceinline__ uint32_t doc_of(uint32_t at, uint32_t until) const
+    RW_DEVICE uint32_t doc_of(uint32_t at, uint32_t until) const
     {
         return at >= until ? NO_DOC : plan.d_list ? plan.d_list[begin + at] : begin + at;
     }
-    __device__ __forceinline__ bool add(uint32_t from, uint32_t until) const
+    RW_DEVICE bool add(uint32_t from, uint32_t until) const
     {
         const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, lanes = row.lanes;
         const uint32_t docs_per_warp = WARP / lanes, step = docs_per_warp * N;
@@ -495,14 +481,10 @@ template <class S, int SUMS> struct narrow {
 
 /* ---- draining ----
  *
- * Checks for full cells between two calls of `add`, and drains all cells at the end. hist_lanes.cu
- * processes the drained cells.
- *
- * A line is the 32 cells, one per lane, of one code and bin. */
-/* The warps take lines in turn, so that a warp always has the same code of a word. */
-enum { WARPS = THREADS / WARP };
-/* Lines that a warp loads at once when it checks for full cells. */
-enum { LOOK_ROWS = 4 };
+ * Checks for full cells between two calls of `add`, and drains all cells at the end. A line is the
+ * 32 cells, one per lane, of one code and bin. The warps take lines in turn, so that a warp always
+ * has the same code of a word. LOOK_ROWS: lines that a warp loads at once. */
+enum { WARPS = THREADS / WARP, LOOK_ROWS = 4 };
 
 /* Sums a value over the 32 / lanes lanes that own the same features. */
 template <class T> static __device__ T sum_copies(T v, uint32_t lanes)
@@ -512,42 +494,38 @@ template <class T> static __device__ T sum_copies(T v, uint32_t lanes)
     return v;
 }
 
-/* The contents of a packed cell, or of its copies added up: the cells, at most 32, of lanes that
- * own the same features. low: the sum of lambda + largest, below 2^30. */
+/* The contents of a packed cell, or of its copies added up: the cells of lanes that own the same
+ * features. low: the sum of lambda + largest, below 2^30. */
 struct drained {
     uint32_t count, low;
     unsigned long long hess;
 };
 template <int SUMS>
-static __device__ __forceinline__ struct drained drained_of(const struct plan &plan,
-                                                            uint32_t packed, uint32_t heavy)
+RW_DEVICE struct drained drained_of(const struct plan &plan, uint32_t packed, uint32_t heavy)
 {
     if (SUMS == ONLY_HESSIANS)
         return {0, 0, packed};
     return {packed >> plan.shift, packed & ((1u << plan.shift) - 1), heavy};
 }
 
-template <int SUMS> static __device__ __forceinline__ bool holds_any(const struct drained &d)
+template <int SUMS> RW_DEVICE bool holds_any(const struct drained &d)
 {
     return SUMS == ONLY_HESSIANS ? d.hess != 0 : d.count != 0;
 }
 
-/* Returns the number of cells in a plane. */
-static __device__ __forceinline__ uint64_t plane_cells(const struct plan &plan)
+RW_DEVICE uint64_t plane_cells(const struct plan &plan)
 {
     return plan.node_cells * plan.n_nodes;
 }
-
 /* Returns the plane of 32-bit hessians. */
-static __device__ __forceinline__ uint32_t *hess_plane(const struct plan &plan)
+RW_DEVICE uint32_t *hess_plane(const struct plan &plan)
 {
     return (uint32_t *)(plan.d_cell + plane_cells(plan));
 }
 
 /* Adds to the drained cell `at`, in the format that struct plan describes. WIDE: plan.wide. */
 template <int SUMS, bool WIDE>
-static __device__ __forceinline__ void add_drained(const struct plan &plan, const struct drained &d,
-                                                   uint64_t at)
+RW_DEVICE void add_drained(const struct plan &plan, const struct drained &d, uint64_t at)
 {
     const int lambda_at = SUMS == RW_HIST_MART ? 32 : plan.lambda_at;
     const unsigned long long low = d.low;
@@ -570,15 +548,14 @@ static __device__ __forceinline__ void add_drained(const struct plan &plan, cons
 }
 
 /* Returns the index in a plane of the first drained cell of a node and a row of the plan. */
-static __device__ __forceinline__ uint64_t drained_to(const struct plan &plan,
-                                                      const struct plan_row &row, uint32_t node)
+RW_DEVICE uint64_t drained_to(const struct plan &plan, const struct plan_row &row, uint32_t node)
 {
     return node * plan.node_cells + row.cells;
 }
 
 /* first_cell returns the packed word of a thread's first cell; next_cell returns the distance in
  * words to its next one. */
-template <class S, int SUMS> static __device__ __forceinline__ uint32_t *first_cell()
+template <class S, int SUMS> RW_DEVICE uint32_t *first_cell()
 {
     const uint32_t warp = threadIdx.x / WARP;
     return (uint32_t *)shared_cells + cell_at<S, SUMS>(warp / S::CODES, warp % S::CODES) +
@@ -592,9 +569,9 @@ template <class S, int SUMS> static __device__ constexpr uint32_t next_cell()
 }
 
 /* Drains and clears the cells that are more than 1 / RW_TUNE_LANES_FULL full, or whose hessian in a
- * half is more than HALVES_LEFT. With ONLY_HESSIANS it drains all cells. Returns the largest count
- * that is left in a cell, to all threads. *fullest must be 0; *fullest_next is set to 0. Call it
- * when all threads have added; after it they may add again. */
+ * half is more than HALVES_LEFT; with ONLY_HESSIANS, all cells. Returns the largest count that is
+ * left in a cell, to all threads. *fullest must be 0; *fullest_next is set to 0. Call it when all
+ * threads have added; after it they may add again. */
 template <class S, int SUMS>
 static __device__ uint32_t drain_full(const struct plan &plan, const struct plan_row &row,
                                       uint32_t node, uint32_t *fullest, uint32_t *fullest_next)
@@ -651,8 +628,7 @@ static __device__ uint32_t drain_full(const struct plan &plan, const struct plan
 
 /* Drains all cells, after adding up their copies. Does not clear them. WIDE: plan.wide. */
 template <class S, int SUMS, bool WIDE>
-static __device__ __forceinline__ void drain_cells(const struct plan &plan,
-                                                   const struct plan_row &row, uint32_t node)
+RW_DEVICE void drain_cells(const struct plan &plan, const struct plan_row &row, uint32_t node)
 {
     using heavy_cell = struct heavy_cell<S, SUMS>;
     const uint32_t lane = threadIdx.x % WARP, n = row.n_bins * S::CODES, lanes = row.lanes;

@@ -1,19 +1,17 @@
 /* Gathers codes that do not fit the device. The rows of a call's documents that are in host memory
  * are copied into a piece of device memory. hist_lanes.cu adds them from there as ranges of
  * documents, while the next piece is gathered. So a row crosses the link to the host once per call,
- * however often it is read, and only if a node of the call needs it. The order of reads (below)
- * makes them fast; without it they reached 34 GB/s. Two alternatives failed: histograms that read
- * host memory themselves (34 to 37 GB/s, and newton read the rows of 256 bins twice), and huge
- * pages or pages of 2 MB by cuMemCreate (no difference). A call of 10,000 to 500,000 documents
- * still takes 0.2 to 0.5 ms more than its bytes would.
+ * and only if a node of the call needs it. Two alternatives failed: histograms that read host
+ * memory themselves (34 to 37 GB/s, and newton read the rows of 256 bins twice), and huge pages or
+ * pages of 2 MB by cuMemCreate (no difference). A call of 10,000 to 500,000 documents still takes
+ * 0.2 to 0.5 ms more than its bytes would.
  *
  * Shapes: struct lanes_order, struct lanes_piece.
  *
  * Decomposition: a warp takes 32 documents of the order. Each lane finds the position in the piece
  * of one document, and copies its lambda and hessian. Then all lanes copy the 32 rows, with UNROLL
- * units in flight each. A unit is an element of struct rw_hist_tile: 4 bytes, or 2 for codes of 16
- * bits. Few blocks fill the link, and more made calls of few documents slower. The other
- * multiprocessors are left to the histograms of the piece before. */
+ * elements of the tile in flight each. Few blocks fill the link, and more made calls of few
+ * documents slower. The other multiprocessors are left to the histograms of the piece before. */
 #include "gpu/hist/hist_lanes_far.cuh"
 
 #include <string.h>
@@ -23,8 +21,7 @@
 enum { WARP = 32, THREADS = 1024, UNROLL = 8 };
 #define ALL_LANES 0xffffffffu
 
-/* The arguments of gather_kernel, which gathers documents [first, first + n) of the order. */
-struct gather {
+struct gather { /* of documents [first, first + n) of the order */
     struct lanes_piece piece;
     struct lanes_order order; /* only its device pointers are used */
     const struct rw_hist_node *d_node;
@@ -64,11 +61,10 @@ static __device__ void find_shifts(const struct gather &g, uint32_t *shift)
     __syncthreads();
 }
 
-/* Copies the rows of a warp's n documents, at most 32. doc, place: the lane's document and its
- * position in the piece. */
+/* Copies the rows of a warp's n documents. doc, place: the lane's document and its position in the
+ * piece. */
 template <class UNIT>
-static __device__ __forceinline__ void copy_rows(const struct gather &g, uint32_t n, uint32_t doc,
-                                                 uint32_t place)
+RW_DEVICE void copy_rows(const struct gather &g, uint32_t n, uint32_t doc, uint32_t place)
 {
     const uint32_t lane = threadIdx.x % WARP, units = 1u << g.log_units;
     for (uint32_t from = 0; from < units; from += UNROLL) {
@@ -124,12 +120,10 @@ struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile
 {
     const struct rw_hist_far *far = call->far;
     const uint64_t row_bytes = rw_hist_tile_doc_bytes(call->matrix, tile);
-    const uint64_t doc_bytes = row_bytes + 2 * sizeof(int32_t);
-    const uint64_t nodes = rw_hist_round_up(call->n_nodes * sizeof(struct rw_hist_node)),
-                   rounding = 256;
+    const uint64_t nodes = rw_hist_round_up(call->n_nodes * sizeof(struct rw_hist_node));
     uint64_t docs = 0;
-    if (far->piece_bytes > nodes + rounding)
-        docs = (far->piece_bytes - nodes - rounding) / doc_bytes;
+    if (far->piece_bytes > nodes + 256) /* for rounding */
+        docs = (far->piece_bytes - nodes - 256) / (row_bytes + 2 * sizeof(int32_t));
     docs = docs < 1u << 30 ? docs : 1u << 30;
     /* No gather runs during the last piece's histograms, so a smaller piece is better. */
     const uint64_t share = n_far / RW_TUNE_FAR_LEAST_PIECES + 1;
@@ -149,16 +143,16 @@ cudaError_t rw_cuda_lanes_gather(const struct rw_hist_call *call, const struct l
 {
     const struct rw_hist_tile *tile = &call->matrix->tile[t];
     const uint64_t doc_bytes = rw_hist_tile_doc_bytes(call->matrix, t);
-    struct gather g = {};
-    g.piece = piece;
-    g.order = order;
-    g.d_node = call->d_node;
-    g.d_lambda = call->sums == RW_HIST_COUNT ? NULL : call->d_lambda;
-    g.d_hess = call->sums == RW_HIST_NEWTON ? call->d_hess : NULL;
-    g.far = (const char *)tile->far_word - tile->n_here * doc_bytes;
-    g.first = first;
-    g.n = n;
-    g.n_nodes = call->n_nodes;
+    struct gather g = {piece,
+                       order,
+                       call->d_node,
+                       call->sums == RW_HIST_COUNT ? NULL : call->d_lambda,
+                       call->sums == RW_HIST_NEWTON ? call->d_hess : NULL,
+                       (const char *)tile->far_word - tile->n_here * doc_bytes,
+                       first,
+                       n,
+                       call->n_nodes,
+                       0};
     while (1u << g.log_units < tile->lanes)
         g.log_units++;
     const uint32_t share = (uint32_t)call->n_multiprocessors / RW_TUNE_FAR_BLOCKS_SHARE + 1;
@@ -172,14 +166,13 @@ cudaError_t rw_cuda_lanes_gather(const struct rw_hist_call *call, const struct l
  *
  * Reads of host memory are fast if rows that are read at about the same time are near each other.
  * On an H200, random rows of 128 bytes came at 51 GB/s out of 128 MB, and at 8 to 35 GB/s out of
- * 2.9 GB. The documents of a node are scattered, and after a partition they are unordered. So the
- * documents of a call's nodes are counted by window and node, then written window by window. That
- * reads and writes 12 bytes of device memory per document, whose row takes up to 128 bytes of the
- * link. Documents whose rows are on the device come first, by node, and are read like any list. The
- * order within a run (struct lanes_order) changes no sum.
+ * 2.9 GB. The documents of a node are scattered and unordered. So the documents of a call's nodes
+ * are counted by window and node, then written window by window. That reads and writes 12 bytes of
+ * device memory per document, whose row takes up to 128 bytes of the link. Documents whose rows are
+ * on the device come first. The order within a run (struct lanes_order) changes no sum.
  *
- * Shapes: struct lanes_order. The table far->table has the array `here`, then `start` and `before`.
- * Its copy on the device also has the next position of each run.
+ * Shapes: far->table has the array `here` of struct lanes_order, then `start` and `before`. Its
+ * copy on the device also has the next position of each run.
  *
  * Decomposition: a warp takes a span of SPAN documents of the nodes. Most spans are in one run,
  * since lists are nearly ascending; such a span needs one atomic. The others need one atomic for
@@ -196,8 +189,7 @@ struct ordering {
     uint32_t *d_doc;  /* [n_docs]; NULL: only count */
 };
 
-/* Computes before[i], the number of documents in nodes before node i, for i up to n_nodes. The
- * first warp of each block does it. */
+/* Computes before[i], the number of documents in nodes before node i, in the first warp. */
 static __device__ void count_before(const struct ordering &o, uint32_t *before)
 {
     const uint32_t lane = threadIdx.x % WARP;
@@ -215,8 +207,8 @@ static __device__ void count_before(const struct ordering &o, uint32_t *before)
 
 /* Returns the run of the i-th document of all nodes, and the document's number in *doc. Returns
  * NO_RUN if i is too large. */
-static __device__ __forceinline__ uint32_t run_of(const struct ordering &o, const uint32_t *before,
-                                                  uint32_t i, uint32_t *doc)
+RW_DEVICE uint32_t run_of(const struct ordering &o, const uint32_t *before, uint32_t i,
+                          uint32_t *doc)
 {
     if (i >= o.n_docs)
         return NO_RUN;
@@ -228,7 +220,7 @@ static __device__ __forceinline__ uint32_t run_of(const struct ordering &o, cons
 
 /* Takes the next position in each lane's run, and returns it. Lanes with the same run share one
  * atomic. */
-static __device__ __forceinline__ uint32_t take_places(const struct ordering &o, uint32_t run)
+RW_DEVICE uint32_t take_places(const struct ordering &o, uint32_t run)
 {
     const uint32_t lane = threadIdx.x % WARP, same = __match_any_sync(ALL_LANES, run);
     const int first = __ffs((int)same) - 1;
@@ -271,8 +263,6 @@ static __global__ void __launch_bounds__(ORDER_THREADS)
     }
 }
 
-/* ---- on the host ---- */
-
 static cudaError_t launch_order(const struct ordering &o, int n_multiprocessors,
                                 cudaStream_t stream)
 {
@@ -282,14 +272,13 @@ static cudaError_t launch_order(const struct ordering &o, int n_multiprocessors,
                                     ORDER_THREADS, stream, o);
 }
 
-/* Computes prefix sums. count: documents of each run; may be the same array as `start`. */
-static void add_up(const uint32_t *count, uint32_t n_runs, uint32_t n_nodes, uint32_t *start,
-                   uint32_t *before)
+/* Computes prefix sums. start: has the documents of each run, which it replaces. */
+static void add_up(uint32_t n_runs, uint32_t n_nodes, uint32_t *start, uint32_t *before)
 {
     uint32_t docs = 0;
     memset(before, 0, n_nodes * sizeof(*before));
     for (uint32_t r = 0; r < n_runs; r++) {
-        const uint32_t n = count[r];
+        const uint32_t n = start[r];
         start[r] = docs;
         docs += n;
         before[r + n_nodes] = before[r] + n;
@@ -316,6 +305,8 @@ cudaError_t rw_lanes_order(const struct rw_hist_call *call, uint32_t n_here, cud
     const uint32_t n = call->n_nodes, n_runs = (1 + (call->d_list ? far->n_windows : 1)) * n;
     const uint64_t node_words = n * sizeof(struct rw_hist_node) / sizeof(uint32_t);
     cudaStream_t gathering = (cudaStream_t)far->stream;
+    cudaEvent_t begun = (cudaEvent_t)far->event[RW_FAR_BEGUN];
+    cudaEvent_t ordered = (cudaEvent_t)far->event[RW_FAR_ORDERED];
     struct rw_hist_node *const here = (struct rw_hist_node *)far->table;
     uint32_t *const start = far->table + node_words, *const before = start + n_runs + 1;
     uint32_t *const d_start = far->d_table + node_words, *const d_before = d_start + n_runs + 1;
@@ -329,20 +320,20 @@ cudaError_t rw_lanes_order(const struct rw_hist_call *call, uint32_t n_here, cud
     if (n_docs == 0)
         return cudaSuccess;
     o.n_docs = (uint32_t)n_docs;
-    TRY_CUDA(cudaEventRecord((cudaEvent_t)far->event[RW_FAR_BEGUN], stream));
-    TRY_CUDA(cudaStreamWaitEvent(gathering, (cudaEvent_t)far->event[RW_FAR_BEGUN], 0));
+    TRY_CUDA(cudaEventRecord(begun, stream));
+    TRY_CUDA(cudaStreamWaitEvent(gathering, begun, 0));
     if (call->d_list) {
         TRY_CUDA(cudaMemsetAsync(o.d_next, 0, run_bytes, gathering));
         TRY_CUDA(launch_order(o, call->n_multiprocessors, gathering));
         TRY_CUDA(cudaMemcpyAsync(start, o.d_next, run_bytes, cudaMemcpyDeviceToHost, gathering));
-        TRY_CUDA(cudaEventRecord((cudaEvent_t)far->event[RW_FAR_ORDERED], gathering));
+        TRY_CUDA(cudaEventRecord(ordered, gathering));
     }
     /* At least the order before this one is complete, so the table is no longer being read. With a
      * list, the counts of this one have arrived, too. */
-    TRY_CUDA(cudaEventSynchronize((cudaEvent_t)far->event[RW_FAR_ORDERED]));
+    TRY_CUDA(cudaEventSynchronize(ordered));
     if (!call->d_list)
         count_ranges(call, n_here, start);
-    add_up(start, n_runs, n, start, before);
+    add_up(n_runs, n, start, before);
     for (uint32_t i = 0; i < n; i++)
         here[i] = {call->d_list ? start[i] : call->node[i].first, start[i + 1] - start[i]};
     TRY_CUDA(cudaMemcpyAsync(far->d_table, far->table, words * sizeof(uint32_t),
@@ -353,10 +344,10 @@ cudaError_t rw_lanes_order(const struct rw_hist_call *call, uint32_t n_here, cud
         o.d_doc = far->d_order;
         TRY_CUDA(launch_order(o, call->n_multiprocessors, gathering));
     }
-    TRY_CUDA(cudaEventRecord((cudaEvent_t)far->event[RW_FAR_ORDERED], gathering));
+    TRY_CUDA(cudaEventRecord(ordered, gathering));
     *out = {o.n_docs, start[n], n_runs,  start, before,
             d_start,  d_before, o.d_doc, here,  (const struct rw_hist_node *)far->d_table};
-    return cudaStreamWaitEvent(stream, (cudaEvent_t)far->event[RW_FAR_ORDERED], 0);
+    return cudaStreamWaitEvent(stream, ordered, 0);
 }
 
 void rw_lanes_cut_nodes(const struct lanes_order &order, uint32_t n_nodes, uint32_t first,

@@ -25,15 +25,13 @@ struct lanes_order {
     const struct rw_hist_node *here, *d_here;
 };
 
-/* Makes the order for tiles that have the rows of documents [0, n_here) on the device. The device
- * makes the order after all work of `stream` so far, and later work of `stream` waits for it. The
- * host waits until the order before this one is complete and, with a list, until the device has
- * counted the documents of runs. */
+/* Makes the order for tiles that have the rows of documents [0, n_here) on the device. It follows
+ * all work of `stream` so far, and later work of `stream` waits for it. The host waits until the
+ * order before this one is complete and, with a list, until the documents of runs are counted. */
 cudaError_t rw_lanes_order(const struct rw_hist_call *call, uint32_t n_here, cudaStream_t stream,
                            struct lanes_order *out);
 
-/* The layout of a piece of device memory. It has the rows in one tile, the lambdas and the hessians
- * of some documents, ordered by node. */
+/* The layout of a piece of device memory. Its documents are ordered by node. */
 struct lanes_piece {
     struct rw_hist_node *d_node; /* [n_nodes] range of each node in the piece */
     char *d_row;                 /* [docs] rows of the tile */
@@ -45,17 +43,13 @@ struct lanes_piece {
 struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile, uint32_t n_far,
                                   int which);
 
-/* Finds the part of each node in documents [first, first + n) of the order: the content of a
- * piece's d_node. */
+/* Finds the content of d_node of a piece that has documents [first, first + n) of the order. */
 void rw_lanes_cut_nodes(const struct lanes_order &order, uint32_t n_nodes, uint32_t first,
                         uint32_t n, struct rw_hist_node *node);
-/* Fills the piece with documents [first, first + n) of the order, whose rows must all be in host
- * memory. Also writes piece.d_node. */
+/* Fills the piece with these documents, whose rows must all be in host memory. */
 cudaError_t rw_cuda_lanes_gather(const struct rw_hist_call *call, const struct lanes_order &order,
                                  uint32_t tile, const struct lanes_piece &piece, uint32_t first,
                                  uint32_t n, cudaStream_t stream);
-
-/* ---- reading the order, on the host and the device ---- */
 
 /* Returns the run that contains document `at` of the order; n_runs for the end. */
 static inline __host__ __device__ uint32_t lanes_run_of(const uint32_t *start, uint32_t n_runs,

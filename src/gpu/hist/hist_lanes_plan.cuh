@@ -1,7 +1,6 @@
-/* The plan of a launch of hist_lanes.cu, which explains lanes, tiles and drained cells. The rows of
- * the plan divide the cells, and the chunks divide the documents. A narrow tile is one of fewer
- * than 32 lanes, and a narrow row belongs to a narrow tile. The host makes the plan, and the
- * kernels read it. */
+/* The plan of a launch of hist_lanes.cu, which explains lanes, tiles and drained cells. The host
+ * makes the plan. Its rows divide the cells, and the chunks divide the documents. A narrow tile is
+ * one of fewer than 32 lanes, and a narrow row belongs to a narrow tile. */
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,24 +10,19 @@
 #include "gpu/device/tuning.h"
 
 enum { WARP = 32, THREADS = RW_TUNE_LANES_THREADS };
-/* The most rows of a launch. */
-enum { MOST_ROWS = 64 };
+enum { MOST_ROWS = 64 }; /* of a launch */
 static_assert((int)THREADS >= (int)RW_HIST_MAX_NODES, "a thread per node finds a block's chunk");
 
-/* One row of the plan: the cells that a block keeps in shared memory. They belong to bins
- * [first_bin, first_bin + n_bins) of codes [first_code, first_code + n_codes) of each lane's word
- * in a tile. */
+/* A row of the plan: the cells that a block keeps in shared memory. They belong to bins [first_bin,
+ * first_bin + n_bins) of codes [first_code, first_code + n_codes) of each lane's word in a tile. */
 struct plan_row {
     const void *d_word; /* the tile's words: uint32_t, or uint16_t for codes of 16 bits */
     uint64_t cells;     /* index of the row's first drained cell among those of a node */
     uint32_t docs_per_chunk;
     uint32_t first_block; /* the row's first block in the launch; each block has a chunk */
-    uint16_t first_bin;
-    uint16_t n_bins;
-    uint16_t first_feature;             /* the tile's first feature in the matrix */
-    uint16_t n_features;                /* number of features of the tile */
-    uint8_t lanes, first_code, n_codes; /* lanes: of the tile */
-    uint8_t bits;                       /* bits of the tile's codes */
+    uint16_t first_bin, n_bins;
+    uint16_t first_feature, n_features; /* of the tile, as are lanes and bits */
+    uint8_t lanes, first_code, n_codes, bits;
     uint8_t in_part; /* 1: the row has only some of the tile's bins, so codes must be tested */
     uint8_t tile;    /* index of the tile in the matrix */
 };
@@ -37,12 +31,11 @@ struct plan {
     struct plan_row row[MOST_ROWS];
     const uint32_t *d_list;            /* as in struct rw_hist_call */
     const struct rw_hist_node *d_node; /* [n_nodes] */
-    /* Lambdas and newton's hessians, read as 16 bits from any layout, so that no read waits for a
-     * branch. The distance between numbers is number_bytes. If d_lambda is NULL, only counts are
-     * needed. If d_hess is NULL with newton, the 16 bits at d_lambda are a word of RW_MOVED_BYTES
-     * with both. To decode the 16 bits at d_lambda, in a word of 32: the lambda is the word shifted
-     * up and then, with its sign, down by lambda_up. The hessian is the bits from hess_down up,
-     * which are 0 if d_hess is set. */
+    /* Lambdas and newton's hessians, read as 16 bits every number_bytes from any layout, so that no
+     * read waits for a branch. d_lambda NULL: only counts. d_hess NULL with newton: the 16 bits at
+     * d_lambda are a word of RW_MOVED_BYTES with both. To decode these bits, in a word of 32: the
+     * lambda is the word shifted up and then, with its sign, down by lambda_up. The hessian is the
+     * bits from hess_down up, which are 0 if d_hess is set. */
     const char *d_lambda, *d_hess;
     int lambda_up, hess_down;
     uint32_t number_bytes;
@@ -80,15 +73,14 @@ static __host__ __device__ uint64_t chunks_of_node(const struct rw_hist_node &no
     return (node.n + docs_per_chunk - 1) / docs_per_chunk;
 }
 
-/* Constants for newton with hessians in halves of words. HALVES_CELLS: cells per lane. HALVES_LEFT:
- * the largest value that a check leaves in a half. HALVES_WARP: the largest sum of the hessians
- * that a warp may add between two checks. With it a half cannot overflow, even if all warps add to
- * one cell. */
+/* Newton with hessians in halves of words. HALVES_CELLS: cells per lane. HALVES_LEFT: the largest
+ * value that a check leaves in a half. HALVES_WARP: the largest sum of the hessians that a warp may
+ * add between two checks, so that a half cannot overflow even if all warps add to one cell. */
 enum { HALVES_CELLS = 4 * 256, HALVES_LEFT = 511 };
 enum : uint32_t { HALVES_WARP = (65535 - HALVES_LEFT) / (THREADS / WARP) };
 
 /* Returns the number of codes in a lane's word. */
-static int code_words(int bits)
+static __host__ __device__ constexpr int code_words(int bits)
 {
     return bits == 16 ? 1 : WARP / bits;
 }
@@ -104,19 +96,12 @@ struct layout {
     size_t cell_bytes;  /* shared memory for the cells of a row */
 };
 
-static size_t cell_bytes_of(int newton, int n_codes, uint32_t bins)
+static __host__ __device__ constexpr size_t cell_bytes_of(int newton, int n_codes, uint32_t bins)
 {
     return (size_t)n_codes * bins * WARP * sizeof(uint32_t) * (newton ? 2 : 1);
 }
 
-/* Returns the bytes of shared memory for the cells of a tile of 4 bits in a matrix of 8 bits. */
-static __host__ __device__ constexpr size_t narrow_cell_bytes(int newton)
-{
-    return (size_t)WARP / 4 * 16 * WARP * sizeof(uint32_t) * (newton ? 2 : 1);
-}
-
-/* Returns the bytes of shared memory through which document numbers, lambdas and hessians pass, for
- * all warps of a block. */
+/* Returns the bytes of shared memory through which the documents of all warps of a block pass. */
 static __host__ __device__ constexpr size_t stage_bytes(int newton)
 {
     return (size_t)THREADS / WARP * RW_TUNE_LANES_RING * RW_TUNE_LANES_UNROLL_16 *
@@ -128,9 +113,8 @@ static struct layout layout_of(const struct rw_hist_call *call)
 {
     const int bits = call->matrix->bits;
     int newton = call->sums == RW_HIST_NEWTON;
-    const size_t room =
-        /* the kernel itself uses up to 1024 bytes */
-        call->shared_bytes - 1024 - stage_bytes(newton);
+    /* the kernel itself uses up to 1024 bytes */
+    const size_t room = call->shared_bytes - 1024 - stage_bytes(newton);
     struct layout l = {code_words(bits), 16, call->matrix->n_bins, 0, 0, 0};
     if (bits == 8) {
         l.room_bins = l.n_bins <= 64 ? 64 : l.n_bins <= 128 ? 128 : 256;
@@ -207,9 +191,7 @@ static uint64_t node_cells(const struct rw_hist_call *call)
 /* Returns the bytes of all planes of drained cells, rounded up to words of 64 bits. */
 static size_t drained_bytes(const struct plan &plan)
 {
-    const bool half = plan.n_planes == 2 && !plan.wide;
-    const size_t cell =
-        half ? sizeof(uint64_t) + sizeof(uint32_t) : plan.n_planes * sizeof(uint64_t);
+    const size_t cell = plan.n_planes == 2 && !plan.wide ? 12 : plan.n_planes * sizeof(uint64_t);
     const size_t bytes = plan.node_cells * plan.n_nodes * cell;
     return (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
 }
@@ -239,7 +221,8 @@ static uint32_t make_rows(const struct rw_hist_call *call, const struct layout *
             if (code * tile->lanes >= tile->n_features)
                 break;
             for (uint32_t bin = 0; bin < all_bins; bin += n_bins) {
-                struct plan_row r = {};
+                struct plan_row &r = row[n++];
+                r = {};
                 r.d_word = tile->d_word;
                 r.cells = cells;
                 r.first_bin = (uint16_t)bin;
@@ -253,7 +236,6 @@ static uint32_t make_rows(const struct rw_hist_call *call, const struct layout *
                 r.bits = (uint8_t)tile->bits;
                 r.tile = (uint8_t)t;
                 cells += (uint64_t)r.n_bins * n_codes * tile->lanes;
-                row[n++] = r;
             }
         }
     }
@@ -269,8 +251,7 @@ static uint32_t chunks_of(const struct rw_hist_call *call, uint64_t docs_per_chu
     return (uint32_t)chunks;
 }
 
-/* Returns the cost of a document in this row, relative to a row of 32 lanes. Part of the cost does
- * not depend on the number of lanes. */
+/* Returns the cost of a document in this row, relative to a row of 32 lanes. */
 static double cost_of(const struct rw_hist_call *call, const struct plan_row *row)
 {
     const double own = call->d_list ? RW_TUNE_LANES_NARROW_LISTED : RW_TUNE_LANES_NARROW;
@@ -299,9 +280,8 @@ static void carry_rows(struct plan *plan)
     plan->n_carried = n_narrow;
 }
 
-/* Returns about the result of chunks_of: one too many for each node that has only full chunks.
- * node_docs: as in set_chunks. Many sizes are tried, so this avoids divisions, and the loop can be
- * vectorised. */
+/* Returns about the result of chunks_of: one too many for each node that has only full chunks. Many
+ * sizes are tried, so this avoids divisions, and the loop can be vectorised. */
 static double chunks_about(const double *node_docs, uint32_t n_nodes, double docs_per_chunk)
 {
     const double share = 1.0 / docs_per_chunk;
@@ -312,10 +292,9 @@ static double chunks_about(const double *node_docs, uint32_t n_nodes, double doc
 }
 
 /* Returns the estimated time of a launch, in units of the time of one document of 32 lanes. size:
- * documents of a chunk of a row of 32 lanes; a row that costs less has larger chunks. If there are
- * at most as many blocks as multiprocessors, the time is that of the largest chunk. Otherwise it is
- * the time of all chunks divided by the number of multiprocessors, plus half of the largest, for
- * the blocks that begin last, and at least the largest. */
+ * documents of a chunk of a row of 32 lanes; a row that costs less has larger chunks. With at most
+ * as many blocks as multiprocessors, the time is that of the largest chunk. Otherwise it is the
+ * mean time of a multiprocessor plus half of the largest, for the blocks that begin last. */
 static double time_of(const struct rw_hist_call *call, const double *node_docs, double longest,
                       const double *cost, uint32_t n_rows, double size, double docs)
 {
@@ -336,11 +315,9 @@ static double time_of(const struct rw_hist_call *call, const double *node_docs, 
 }
 
 /* Returns the size, as in time_of, with which a launch should end earliest. share: the cost of all
- * documents in all rows, divided by the number of multiprocessors. It tries sizes from half of that
- * share up. Beyond that share, a few steps suffice, since rounding no longer matters. Large steps
- * come first, then small steps down from the best of these, because the time jumps where the number
- * of blocks equals the number of multiprocessors. It tries few sizes, because the device may be
- * waiting. */
+ * documents in all rows, divided by the number of multiprocessors. It tries few sizes, because the
+ * device may be waiting: large steps up from half of that share, then small steps down from the
+ * best of these, because the time jumps where there are as many blocks as multiprocessors. */
 static double best_size(const struct rw_hist_call *call, const double *node_docs,
                         const double *cost, uint32_t n_rows, double share, double docs)
 {

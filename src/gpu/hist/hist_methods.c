@@ -53,15 +53,6 @@ static const char *misuse(const struct rw_hist_call *call)
     return NULL;
 }
 
-static int has_far_codes(const struct rw_hist_matrix *matrix)
-{
-    for (uint32_t t = 0; t < matrix->n_tiles; t++) {
-        if (matrix->tile[t].far_word)
-            return 1;
-    }
-    return 0;
-}
-
 int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
                   const struct rw_hist_call *call)
 {
@@ -76,6 +67,9 @@ int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
     const int tiles = method->reads_tiles, listed = call->d_list && call->by_position;
     const int there = !matrix->n_features || !matrix->n_docs ||
                       (tiles ? matrix->n_tiles > 0 : matrix->d_column != NULL);
+    int has_far_codes = 0;
+    for (uint32_t t = 0; t < matrix->n_tiles; t++)
+        has_far_codes |= matrix->tile[t].far_word != NULL;
     const char *refused = NULL;
     if (!(method->sums >> call->sums & 1u))
         refused = "does not have these sums";
@@ -89,9 +83,9 @@ int rw_hist_check(struct rw_ctx *ctx, const struct rw_hist_method *method,
         refused = "needs the exact sizes of nodes";
     else if (!there)
         refused = tiles ? "needs codes by tiles" : "needs codes by columns";
-    else if (!tiles && has_far_codes(matrix))
+    else if (!tiles && has_far_codes)
         refused = "needs all codes in the GPU's memory";
-    else if (!call->far && has_far_codes(matrix))
+    else if (!call->far && has_far_codes)
         refused = "was given nothing to read the host's memory with";
     if (refused)
         return rw_fail(ctx, RW_ERR_UNSUPPORTED, "histogram method '%s' %s", method->name, refused);
@@ -167,7 +161,7 @@ static int time_once(void *user, const struct rw_hist_timing *contestant, double
     return rw_device_time_once(timed->device, run_timed, timed, ms);
 }
 
-/* Times the n_timings contestants of out->timing, and chooses one of them. */
+/* Times the contestants of out->timing, and chooses one of them. */
 static int choose_among(const struct rw_device *device, const struct rw_hist_call *call,
                         const struct rw_hist_method *favourite, struct rw_hist_choice *out)
 {
@@ -218,10 +212,10 @@ int rw_hist_choose_again(const struct rw_device *device, const struct rw_hist_ca
     if (choice->how != RW_HIST_BY_TIMING || before == favourite)
         return 0;
     for (int i = 0; i < choice->n_timings; i++) {
-        const struct rw_hist_timing *timing = &choice->timing[i];
-        if (timing->method == favourite ||
-            (timing->method == before && timing->zero_skip == before_skip))
-            choice->timing[n++] = *timing;
+        const struct rw_hist_timing timing = choice->timing[i];
+        if (timing.method == favourite ||
+            (timing.method == before && timing.zero_skip == before_skip))
+            choice->timing[n++] = timing;
     }
     choice->n_timings = n;
     RW_TRY(choose_among(device, call, favourite, choice));
@@ -316,41 +310,31 @@ const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, i
     return is_believed && best->ms <= RW_TUNE_HYBRID_FAVOUR * favoured->ms ? best : favoured;
 }
 
-/* Returns the number of codes in an element of a tile. */
-static uint32_t element_codes(int bits)
-{
-    return bits == 16 ? 1 : 32 / (uint32_t)bits;
-}
-
-/* Returns the lanes of the next tile, at most `most`, if `left` lanes are still needed. A tile with
- * up to a quarter of its lanes empty is better than two tiles, since each tile has a separate row
- * to read for every document. */
-static uint32_t lanes_of_next(uint32_t left, uint32_t most)
-{
-    uint32_t lanes = most;
-    while (lanes > left)
-        lanes /= 2;
-    return lanes < most && left >= lanes + (lanes + 1) / 2 && left > lanes ? 2 * lanes : lanes;
-}
-
 /* Adds tiles of `bits` for features [*first, n). If the last tile has room, it also gets features
  * from n on. *first becomes the first feature without a tile. */
 static int add_tiles(struct rw_ctx *ctx, struct rw_hist_matrix *m, int bits, uint32_t *first,
                      uint32_t n)
 {
-    const uint32_t n_codes = element_codes(bits), most = bits == m->bits ? 32 : 16;
+    const uint32_t n_codes = bits == 16 ? 1 : 32 / (uint32_t)bits, most = bits == m->bits ? 32 : 16;
     while (*first < n) {
-        const uint32_t left = (n - *first + n_codes - 1) / n_codes;
-        const uint32_t lanes = lanes_of_next(left, most), room = lanes * n_codes;
+        const uint32_t left = (n - *first + n_codes - 1) / n_codes, rest = m->n_features - *first;
+        uint32_t lanes = most;
+        while (lanes > left)
+            lanes /= 2;
+        /* A tile with up to a quarter of its lanes empty is better than two tiles, since each tile
+         * has a separate row to read for every document. */
+        if (lanes < most && left > lanes && left >= lanes + (lanes + 1) / 2)
+            lanes *= 2;
         if (m->n_tiles == RW_HIST_MAX_TILES)
             return rw_fail(ctx, RW_ERR_UNSUPPORTED, "%u features of %d bits; expected at most %u",
-                           m->n_features, m->bits, RW_HIST_MAX_TILES * 32 * element_codes(m->bits));
-        const uint32_t rest = m->n_features - *first;
-        m->tile[m->n_tiles++] = (struct rw_hist_tile){.bits = bits,
-                                                      .first_feature = *first,
-                                                      .n_features = rest < room ? rest : room,
-                                                      .lanes = lanes};
-        *first += rest < room ? rest : room;
+                           m->n_features, m->bits,
+                           RW_HIST_MAX_TILES * 32 * (m->bits == 16 ? 1 : 32 / (uint32_t)m->bits));
+        struct rw_hist_tile *tile = &m->tile[m->n_tiles++];
+        tile->bits = bits;
+        tile->first_feature = *first;
+        tile->lanes = lanes;
+        tile->n_features = rest < lanes * n_codes ? rest : lanes * n_codes;
+        *first += tile->n_features;
     }
     return RW_OK;
 }
@@ -359,10 +343,10 @@ int rw_hist_matrix_plan(struct rw_ctx *ctx, const struct rw_hist_matrix_spec *sp
                         struct rw_hist_matrix **out)
 {
     const uint64_t words = ((uint64_t)spec->n_docs * (uint32_t)spec->bits + 31) / 32;
-    struct rw_hist_matrix *matrix;
+    const uint32_t n_narrow = spec->bits == 8 ? spec->n_narrow : 0;
     uint32_t first = 0;
-    RW_TRY(RW_NEW(ctx, matrix, 1));
-    *out = matrix;
+    RW_TRY(RW_NEW(ctx, *out, 1));
+    struct rw_hist_matrix *matrix = *out;
     matrix->bits = spec->bits;
     matrix->n_features = spec->n_features;
     matrix->n_docs = spec->n_docs;
@@ -371,11 +355,8 @@ int rw_hist_matrix_plan(struct rw_ctx *ctx, const struct rw_hist_matrix_spec *sp
         matrix->column_words = (words + 31) / 32 * 32;
     if (!(spec->layouts & RW_HIST_TILES))
         return RW_OK;
-    if (spec->bits == 8 && spec->n_narrow > 0) {
-        RW_TRY(add_tiles(ctx, matrix, 8, &first, spec->n_features - spec->n_narrow));
-        return add_tiles(ctx, matrix, 4, &first, spec->n_features);
-    }
-    return add_tiles(ctx, matrix, spec->bits, &first, spec->n_features);
+    RW_TRY(add_tiles(ctx, matrix, spec->bits, &first, spec->n_features - n_narrow));
+    return add_tiles(ctx, matrix, 4, &first, spec->n_features);
 }
 
 void rw_hist_matrix_free(struct rw_hist_matrix *matrix)
@@ -393,14 +374,12 @@ void rw_hist_matrix_free(struct rw_hist_matrix *matrix)
 /* ---- codes in host memory ---- */
 static uint32_t windows_of(uint32_t n_docs, int log_window)
 {
-    const uint64_t docs = (uint64_t)1 << log_window;
-    return (uint32_t)((n_docs + docs - 1) >> log_window);
+    return (uint32_t)((n_docs + ((uint64_t)1 << log_window) - 1) >> log_window);
 }
 
-/* Returns the words of far->table (rw_lanes_order). It has three words for each run of struct
- * lanes_order, which is a pair of node and window; the documents on the device are one more window.
- * It has five more words for each node, and one at the end of `start`. Room is for
- * RW_HIST_MAX_NODES nodes. */
+/* Returns the words of far->table (rw_lanes_order), with room for RW_HIST_MAX_NODES nodes: three
+ * for each run of struct lanes_order, where the documents on the device are one more window, five
+ * for each node, and one at the end of `start`. */
 static uint64_t table_words(uint32_t n_windows)
 {
     return (3 * ((uint64_t)n_windows + 1) + 5) * RW_HIST_MAX_NODES + 1;

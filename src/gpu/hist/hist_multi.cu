@@ -22,7 +22,7 @@ enum {
 
 /* Adds up the numbers of the m neighbouring lanes that have the copies of one bin; m is a power of
  * 2. */
-template <int SUMS> __device__ __forceinline__ int32_t hist_multi_sum(int32_t number, uint32_t m)
+template <int SUMS> RW_DEVICE int32_t hist_multi_sum(int32_t number, uint32_t m)
 {
     for (uint32_t step = m / 2; step > 0; step /= 2)
         number = hist_plus<SUMS>(number, __shfl_xor_sync(0xffffffffu, number, step));
@@ -32,9 +32,8 @@ template <int SUMS> __device__ __forceinline__ int32_t hist_multi_sum(int32_t nu
 /* Adds the copies of each bin to the result, one cell per lane. Whole warps take part; lanes after
  * the last cell add zeros. The caller has barriers before and after. */
 template <int SUMS>
-__device__ __forceinline__ void hist_multi_fold(const struct rw_hist_args &a,
-                                                const struct hist_work &work,
-                                                const struct hist_shared &hist, uint32_t m)
+RW_DEVICE void hist_multi_fold(const struct rw_hist_args &a, const struct hist_work &work,
+                               const struct hist_shared &hist, uint32_t m)
 {
     const size_t row = hist_row(a, work);
     const uint32_t n = a.n_bins * m, lane = threadIdx.x % HIST_MULTI_LANES;

@@ -120,7 +120,6 @@ RW_HD struct predict_block predict_block_of(const struct rw_predict_args *args,
     return b;
 }
 
-/* Makes a slot's value of a document, for look_up_kernel. */
 RW_HD void predict_look_up(const struct rw_predict_look_up *l, uint32_t slot, uint32_t doc)
 {
     const struct rw_predict_slot from = l->d_slot[slot];
@@ -130,7 +129,6 @@ RW_HD void predict_look_up(const struct rw_predict_look_up *l, uint32_t slot, ui
                     : value;
 }
 
-/* Loads values. */
 RW_HD void predict_load_values(const struct rw_predict_args *args, const struct predict_block *b,
                                uint32_t thread)
 {

@@ -132,7 +132,6 @@ static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *data
     return RW_OK;
 }
 
-/* Estimates the milliseconds of a run. */
 static double run_ms_cuda(const struct rw_device_scorer *base, uint32_t n_docs)
 {
     const struct scorer_cuda *s = (const struct scorer_cuda *)base;
