@@ -9,11 +9,6 @@
  * for all features of a launch, else CATEGORY_THREADS. The kernel is launched after the searches of
  * all other features, and waits for them. So the last block of a node to finish is one of this
  * kernel's, and no other kernel handles sets. */
-#include <cuda_runtime.h>
-
-#include "gpu/device/kernel.cuh"
-#include "gpu/engine/cu_engine.h"
-#include "gpu/hist/hist_block.cuh"
 #include "gpu/split/category_block.h"
 #include "gpu/split/search_end.cuh"
 

@@ -7,11 +7,6 @@
  * sum of gains has the order of the reference engine. pick_kernel has one block, which picks the
  * best feature. In left_kernel, a block per node counts the documents that go left. In
  * cells_kernel, a block per node copies the cells of a categorical feature. */
-#include <cuda_runtime.h>
-
-#include "gpu/device/kernel.cuh"
-#include "gpu/engine/cu_engine.h"
-#include "gpu/hist/hist_block.cuh"
 #include "gpu/split/search_end.cuh"
 
 enum { WARPS = 8, THREADS = WARPS * WARP, MOST_BINS = 4 };

@@ -14,11 +14,8 @@
  * children's range backwards. The order changes no result, since all sums are exact, and no block
  * waits. The items of a chunk are its documents. A thread takes every THREADS-th item. Bit i of
  * word w is the flag of item 32 w + i: 1 if the item goes left. */
-#include <cuda_runtime.h>
-
 #include "gpu/device/kernel.cuh"
 #include "gpu/engine/cu_engine.h"
-#include "gpu/device/tuning.h"
 
 enum {
     WARP = 32,
@@ -104,8 +101,8 @@ static __device__ uint32_t goes_left(const struct rw_cuda_part &part, const stru
     return left;
 }
 
-/* Writes to before[w] the number of flags that are set in the words before w. Returns the number of
- * all set flags. A whole warp calls it. */
+/* Writes to before[w] the number of flags that are set in the words before w. Returns that of all
+ * words. A whole warp calls it. */
 static __device__ uint32_t add_up(const uint32_t *flags, uint32_t *before)
 {
     enum { EACH = WORDS / WARP };
@@ -146,7 +143,7 @@ static __device__ void read_moved(const struct rw_cuda_partition &a,
     }
 }
 
-/* Writes the range of a part's child to the device, if it is needed there. */
+/* Writes the range of a part's child, if the device needs it. */
 static __device__ void write_child(const struct rw_cuda_partition &a, uint32_t number,
                                    uint32_t n_left)
 {

@@ -11,11 +11,6 @@
  * those that may be its best, tree/numbers.h computes gains from exact sums. search_end.cuh has the
  * end of a block. The choice is by (gain, feature, bin), so the order of threads does not matter.
  */
-#include <cuda_runtime.h>
-
-#include "gpu/device/kernel.cuh"
-#include "gpu/device/tuning.h"
-#include "gpu/hist/hist.h"
 #include "gpu/split/search_end.cuh"
 
 /* ---- bins, rough gains and exact gains, for both kinds of search ---- */
@@ -64,7 +59,7 @@ static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at,
     cell[3] = tally<S>{n.at[3], lambda.at[3], hess.at[3]};
 }
 
-/* Returns a side of a split: the sums of some bins, with or without missing values. */
+/* Returns a side of a split, with or without missing values. */
 template <class S>
 static __device__ struct rw_cell side_of(const tally<S> &cell, const tally<S> *missing)
 {
@@ -88,7 +83,7 @@ template <class S> static __device__ tally<S> without(const tally<S> &from, cons
     return {from.n - cell.n, from.lambda - cell.lambda, from.hess - cell.hess};
 }
 
-/* Returns the sum over all lanes up to this one, this one included. */
+/* Returns the sum over all lanes up to and including this one. */
 template <class S> static __device__ tally<S> sum_up_to(tally<S> cell, uint32_t lane)
 {
     for (uint32_t step = 1; step < WARP; step *= 2) {
@@ -191,8 +186,8 @@ static __device__ float least_score(float largest)
     return fmaxf(largest * (1.0f - 0x1p-16f) - 0x1p-100f, 0.0f);
 }
 
-/* Tries the threshold above bin `bin`, with missing values on the left before the right; if the
- * node has no missing values, only where 0 goes. left: without missing values. all: with them. */
+/* Tries the threshold above a bin, with missing values on the left before the right. If there are
+ * no missing values, tries only the side of 0. left: without missing values. all: with them. */
 template <class S>
 static __device__ void try_cut(const struct rw_split_rule &rule, int direction, double penalty,
                                const tally<S> &left, const tally<S> &all, const tally<S> &missing,
@@ -272,8 +267,7 @@ static __device__ uint32_t bin_of(int chunk, int i)
     return chunk * CHUNK_BINS + threadIdx.x % WARP * LANE_BINS + i;
 }
 
-/* Computes *sums of a feature. A whole warp calls it. first: index of the histogram's first cell.
- */
+/* A whole warp calls it. first: index of the histogram's first cell. */
 template <class S, int CHUNKS>
 static __device__ void add_up(const struct rw_cuda_cells &cells, uint64_t first,
                               const struct place &place, struct sums_up_to<S, CHUNKS> *sums)
@@ -311,7 +305,6 @@ static __device__ void add_up(const struct rw_cuda_cells &cells, uint64_t first,
     }
 }
 
-/* Returns the rough score of the threshold above bin i of a chunk. */
 template <class S, int CHUNKS>
 static __device__ float score_of(const struct rw_cuda_search &a, const struct place &place,
                                  const struct sums_up_to<S, CHUNKS> &sums, int chunk, int i)
@@ -493,11 +486,10 @@ static __device__ void load_bins(const struct rw_cuda_cells &cells, uint64_t bas
     }
 }
 
-/* Returns least_score for the thread's feature, in a block with feature costs. The net score of a
- * thread is its largest score minus its feature's cost, made slightly too low. The limit is the
- * largest net score of the block plus the cost of the thread's own feature. penalty: this cost.
- * largest: the thread's largest score. A split with a negative net score is no candidate, so
- * limiting a cost to the range of float changes nothing. All threads of a block call it. */
+/* Returns least_score for the thread's feature, in a block with feature costs: the largest net
+ * score of the block plus the cost of the thread's own feature, `penalty`. The net score of a
+ * thread is its largest score minus its cost, made slightly too low. A split with a negative one is
+ * no candidate, so limiting a cost to the range of float changes nothing. */
 static __device__ float least_net_score(const struct rw_split_rule &rule, double penalty,
                                         float largest, float *of_warp)
 {
@@ -508,9 +500,8 @@ static __device__ float least_net_score(const struct rw_split_rule &rule, double
     return least_score(largest_of_block<WARPS>(net, of_warp) + cost * (1.0f - margin));
 }
 
-/* Finds the best threshold at this thread's bins. `warps` warps share the feature. Finds nothing if
- * the feature is not sampled for the tree, or may not split the node. All threads of a block call
- * it. */
+/* Finds the best threshold at this thread's bins, if the feature is sampled for the tree and may
+ * split the node. `warps` warps share the feature. All threads of a block call it. */
 template <class S, int BINS>
 static __device__ void search_bins(const struct rw_cuda_search &a,
                                    const struct rw_cuda_cells &cells, uint32_t f, uint32_t warps,
