@@ -1,15 +1,11 @@
-/* The common part of the methods that read columns (all except `lanes`), also of the laboratory's:
- * a call's arguments for a kernel, the division of nodes into jobs, the loop over a job's
- * documents, and a block's histogram in shared memory. hist_common.cu launches kernels, with a
- * block for each (job, feature). */
+/* The common part of the methods that read columns, all except `lanes`, here and in the laboratory.
+ * It has a call's arguments for a kernel, jobs, the loop over a job's documents, and a block's
+ * histogram in shared memory. hist_common.cu launches kernels, with a block for each (job,
+ * feature). */
 #pragma once
 
-#include <cuda_runtime.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <type_traits>
 
-#include "base/bits.h"
 #include "gpu/device/kernel.cuh"
 #include "gpu/device/tuning.h"
 #include "gpu/hist/hist.h"
@@ -96,8 +92,7 @@ static inline int hist_width(const struct rw_hist_call *call)
 
 /* Runs a method: clears the result, launches the kernel with a block for each (job, feature),
  * derives the cells that zero-skip left out, and subtracts nodes from their parents. knows_whole:
- * the kernel can process whole nodes and their siblings. If all nodes are then small enough, its
- * one launch replaces all these steps. */
+ * the kernel can process whole nodes; if all are small enough, one launch replaces these steps. */
 int rw_cuda_hist_in_place(const struct rw_hist_call *call, rw_hist_launch_fn launch,
                           int knows_whole, void *stream);
 template <rw_hist_launch_fn LAUNCH, int KNOWS_WHOLE = 0>
@@ -201,8 +196,7 @@ RW_DEVICE void hist_store_sum(void *d_sum, size_t cell, int narrow,
         hist_set_sum(d_sum, cell, narrow, (long long)sum);
 }
 
-/* The work of a block: the documents at positions [lo, hi) of the list or, without a list,
- * documents lo to hi - 1. */
+/* The work of a block: the documents at positions [lo, hi). */
 struct hist_work {
     uint32_t node, feature;
     uint32_t skip; /* the code to leave out; UINT32_MAX: leave out none */
@@ -257,8 +251,7 @@ RW_DEVICE struct hist_item hist_item_at(const struct rw_hist_args &a, uint64_t d
     return item;
 }
 
-/* Loads one number of each of K consecutive documents. wide: uses the widest loads that K
- * allows. */
+/* Loads one number of each of K consecutive documents. */
 template <int K> RW_DEVICE void hist_load(const int32_t *from, int wide, int32_t *to)
 {
     using type = typename std::conditional<K == 2, int2, int4>::type;
@@ -391,8 +384,8 @@ RW_DEVICE void hist_visit(const struct rw_hist_args &a, const struct hist_work &
         hist_visit_range<BITS, SUMS, UNROLL>(a, column, work.skip, lo, hi, add);
 }
 
-/* A block's histogram in shared memory: `n_bins` counts, then as many cells of each sum. The 32-bit
- * sums cannot overflow within a.chunk documents. */
+/* A block's histogram in shared memory: `n_bins` counts, then as many cells of each sum, which
+ * cannot overflow within a.chunk documents. */
 struct hist_shared {
     uint32_t *count;
     int32_t *sum[RW_HIST_NUMBERS];
@@ -424,8 +417,8 @@ RW_DEVICE void hist_shared_add(const struct hist_shared &hist, uint32_t code, ui
         hist_add<SUMS>(hist.sum[k] + code, item.number[k]);
 }
 
-/* Adds the block's histogram to the result and clears it. Each thread has the same bins as in
- * hist_shared_clear. The caller needs barriers before and after. */
+/* Adds the block's histogram to the result and clears it. The caller needs barriers before and
+ * after. */
 template <int SUMS>
 RW_DEVICE void hist_shared_drain(const struct rw_hist_args &a, const struct hist_work &work,
                                  const struct hist_shared &hist)

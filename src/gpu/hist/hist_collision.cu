@@ -12,8 +12,6 @@
  * positions of the list. A node that one block processes alone has more threads. */
 #include "gpu/hist/hist_block.cuh"
 
-/* Adds the block's histogram to the result after every a.chunk documents, which is as many as its
- * words can hold. */
 template <int BITS, int SUMS>
 __global__ void __launch_bounds__(RW_TUNE_HIST_WHOLE_THREADS)
     hist_collision_kernel(const __grid_constant__ struct rw_hist_args a)

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "gpu/hist/hist_block.cuh"
-#include "gpu/device/tuning.h"
 
 enum { HIST_TOTALS_THREADS = 256, HIST_DERIVE_THREADS = 128, HIST_SUBTRACT_THREADS = 256 };
 /* Shared memory that a block may have without cudaFuncSetAttribute. */

@@ -3,8 +3,8 @@
  * collide in a bank or cell. Warps collide rarely, in 32-bit integer atomics; the hardware does one
  * warp's per clock. Instructions are then the limit, so the address of a cell takes only one.
  *
- * Shapes: a tile's words are [n_docs][lanes]. Cells in shared memory have the order that cell_at
- * defines (hist_lanes_add.cuh). They are packed: the count in the high bits, the sum of lambda +
+ * Shapes: a tile's words are [n_docs][lanes]. Cells in shared memory have the order of struct
+ * cells (hist_lanes_add.cuh). They are packed: the count in the high bits, the sum of lambda +
  * largest in the low ones. To drain a cell is to add it to its cell in scratch. The cells in
  * scratch are called drained cells, and are [node][plan row][bin][code][lane], in planes as struct
  * plan describes. In the end they are converted to the layout of hist.h.
@@ -21,13 +21,8 @@
  * fullest cell) documents before it checks the cells again. It then drains the cells that are more
  * than 1 / RW_TUNE_LANES_FULL full. If lambdas have 8 bits and the data is evenly distributed, it
  * checks every 4,000 documents and drains only at the end. */
-#include <atomic>
-#include <cuda_runtime.h>
-
-#include "gpu/device/kernel.cuh"
 #include "gpu/hist/hist_lanes_add.cuh"
 #include "gpu/hist/hist_lanes_far.cuh"
-#include "gpu/hist/hist_lanes_plan.cuh"
 
 /* ---- the kernels ---- */
 
@@ -42,8 +37,8 @@ __global__ void lanes_clear_kernel(unsigned long long *d_cell, uint64_t n_cells)
         d_cell[i] = 0;
 }
 
-/* Returns the row of the plan that a block works on: the last row whose first block is not above
- * it. There is always one, so this saves a step of the search in base/bits.h. */
+/* Returns the row of the plan that a block works on: the last whose first block is not above it.
+ * There is always one, so this saves a step of the search in base/bits.h. */
 RW_DEVICE uint32_t row_of_block(const struct plan &plan)
 {
     uint32_t low = 0, high = plan.n_rows;
@@ -81,9 +76,8 @@ static __device__ uint32_t chunk_docs(const struct plan &plan, uint32_t r,
     }
 }
 
-/* Finds the chunk of the block, of `docs` documents of a node of row r. In thread i, `node` is node
- * i, whose chunks it counts; in threads without a node, `node` has no documents. After the call,
- * all threads see the cells that the block wrote before. */
+/* Finds the chunk of the block, of `docs` documents. In thread i, `node` is node i or has no
+ * documents. After the call, all threads see the cells that the block wrote before. */
 static __device__ struct chunk find_chunk(const struct plan_row &row, uint32_t docs,
                                           struct rw_hist_node node)
 {
@@ -129,7 +123,7 @@ static RW_DEVICE void add_all(const struct plan &plan, const struct plan_row &ro
         fullest_of[0] = 0;
     for (uint32_t look = 0;; look++) {
         uint32_t room = plan.room - fullest - 1;
-        if (in_halves<S, SUMS>() && row.lanes < WARP)
+        if (cells<S, SUMS>::HALVES && row.lanes < WARP)
             room = min(room, HALVES_WARP * WARPS / (uint32_t)plan.largest);
         const uint32_t until = add.pause(from, (uint64_t)room * copies);
         const int more = __syncthreads_or(!add.add(from, until));
@@ -140,10 +134,12 @@ static RW_DEVICE void add_all(const struct plan &plan, const struct plan_row &ro
         fullest = drain_full<S, SUMS>(plan, row, chunk.node, &fullest_of[look % 2],
                                       &fullest_of[(look + 1) % 2]);
     }
-    drain_all<S, SUMS>(plan, row, chunk.node);
+    if (plan.wide)
+        drain_cells<S, SUMS, true>(plan, row, chunk.node);
+    else
+        drain_cells<S, SUMS, false>(plan, row, chunk.node);
 }
 
-/* Adds a chunk by struct listed. */
 template <class S, int SUMS, bool LIST>
 RW_DEVICE void add_ahead(const struct plan &plan, const struct plan_row &row,
                          const struct chunk &chunk, const struct stage<S, SUMS> &stage,
@@ -159,8 +155,7 @@ RW_DEVICE void add_ahead(const struct plan &plan, const struct plan_row &row,
     add_all<S, SUMS>(plan, row, chunk, add);
 }
 
-/* Adds a chunk, in the way that suits its tile. NARROW: compiled for tiles of fewer than 32 lanes
- * only. */
+/* Adds a chunk, in the way that suits its tile. NARROW: compiled for narrow tiles only. */
 template <class S, int SUMS, bool NARROW>
 RW_DEVICE void add_chunk(const struct plan &plan, const struct plan_row &row,
                          const struct chunk &chunk)
@@ -182,7 +177,7 @@ RW_DEVICE void add_chunk(const struct plan &plan, const struct plan_row &row,
         const char *first = lane_words<S>(row, lane);
         if (plan.d_list)
             add_ahead<S, SUMS, true>(plan, row, chunk, stage, first, lane_at);
-        else if constexpr (S::BITS == 16 || in_halves<S, SUMS>())
+        else if constexpr (S::BITS == 16 || cells<S, SUMS>::HALVES)
             add_ahead<S, SUMS, false>(plan, row, chunk, stage, first, lane_at);
         else {
             struct ranged<S, SUMS> add = {
@@ -193,7 +188,6 @@ RW_DEVICE void add_chunk(const struct plan &plan, const struct plan_row &row,
     }
 }
 
-/* Clears the cells of a row in shared memory. */
 template <class S, int SUMS>
 RW_DEVICE void clear_cells(const struct plan &plan, const struct plan_row &row)
 {
@@ -227,7 +221,7 @@ __global__ void __launch_bounds__(THREADS) lanes_kernel(const __grid_constant__ 
         } else {
             add_chunk<S, SUMS, false>(plan, row, chunk);
         }
-        if (!in_halves<S, SUMS>()) /* only plans in halves carry rows */
+        if (!cells<S, SUMS>::HALVES) /* only plans in halves carry rows */
             break;
         r = r == 0 ? plan.n_rows : r + 1;
         if (first != 0 || r >= plan.n_rows + plan.n_carried)
@@ -258,8 +252,7 @@ struct parent_cell {
     long long lambda, hess;
 };
 
-/* Loads a parent's cell. WEIGHTS: the call has hessians. SUM: the type of sums, int32_t or int64_t.
- */
+/* WEIGHTS: the call has hessians. SUM: the type of sums, int32_t or int64_t. */
 template <bool WEIGHTS, class SUM>
 RW_DEVICE struct parent_cell parent_of(const struct finished &out, uint32_t parent, uint64_t cell)
 {
@@ -295,8 +288,7 @@ RW_DEVICE void put_cell(const struct finished &out, uint32_t node, uint64_t cell
     }
 }
 
-/* Converts drained cells to the layout of hist.h, and subtracts them from the parents. If
- * plan.clean, clears the drained cells. Parents are loaded while the launch before ends. In each
+/* Parents are loaded while the launch before ends. If plan.clean, clears the drained cells. In each
  * plane, the drained cells of a row are [bin][column]. A column is a (code, lane), in the order of
  * the tile's features. A block of 32 x 8 threads has 32 bins and 32 columns, which it transposes in
  * shared memory. Grid x is the bins, y is the row of the plan and the columns, z is the node.
@@ -312,8 +304,7 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
     const uint32_t first = blockIdx.x * 32, first_column = blockIdx.y % most_groups * 32;
     /* index in the tile */
     const uint32_t first_feature = row.first_code * row.lanes + first_column;
-    /* A tile of 4 bits in a matrix of 8 has no documents in bins from row.n_bins on, but a
-     * histogram's cells of these bins are written, too. */
+    /* cells from row.n_bins on, of a tile of 4 bits in a matrix of 8, are written, too */
     const uint32_t n_bins = row.in_part ? row.n_bins : out.n_bins;
     const uint32_t parent = out.d_parent ? out.d_parent[node] : RW_HIST_NO_PARENT;
     const uint32_t my_bin = first + threadIdx.x;
@@ -331,7 +322,6 @@ __global__ void __launch_bounds__(256, RW_BLOCKS_HELD(256, WEIGHTS ? 4 : 5))
         const uint32_t cell = begin + row.first_bin + my_bin;
         return cell < end ? cell : NO_CELL;
     };
-    /* Returns 1 if the call needs feature k, which must exist. */
     const auto is_needed = [&](uint32_t k) -> bool {
         return !out.d_needed || __ldg(out.d_needed + row.first_feature + first_feature + k);
     };
@@ -480,7 +470,7 @@ template <class S> static cudaError_t launch_sums(const struct work &work, struc
                                              : launch<S, RW_HIST_MART>(plan, work.stream);
 }
 
-/* Divides the documents into chunks, and launches the plan unless there are none. */
+/* Divides the documents into chunks, and launches the plan if there are any. */
 static cudaError_t add_documents(const struct work &work, struct plan &plan)
 {
     const struct layout &layout = work.layout;
@@ -552,12 +542,10 @@ static void init_plan(const struct rw_hist_call *call, struct plan *plan)
 
 /* ---- codes in host memory ---- */
 
-/* The order of a call's documents, and the number of pieces so far. */
 struct far_state {
-    struct lanes_order order;
-    /* the tiles' n_here for which `order` was made; UINT64_MAX: no order yet */
-    uint64_t n_here;
-    int turn;
+    struct lanes_order order; /* of a call's documents */
+    uint64_t n_here;          /* the tiles' for which it was made; UINT64_MAX: no order yet */
+    int turn;                 /* the number of pieces so far */
 };
 
 /* Adds the documents whose rows are on the device. plan: the rows of one tile. */
@@ -609,8 +597,8 @@ static cudaError_t add_far(const struct work &work, struct far_state *state, str
     return cudaSuccess;
 }
 
-/* Adds all rows of a plan. Tiles whose codes are all on the device are added together. Then each
- * tile with codes in host memory is added by itself. */
+/* Adds all rows of a plan: those of tiles whose codes are all on the device together, then each
+ * tile with codes in host memory. */
 static cudaError_t add_rows(const struct work &work, struct plan &plan, struct far_state *state)
 {
     const struct rw_hist_tile *tile = work.call->matrix->tile;

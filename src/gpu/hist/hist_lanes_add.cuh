@@ -4,7 +4,6 @@
  * hessian or its sum. In a launch of ONLY_HESSIANS, `packed` is that. */
 #pragma once
 
-#include <cuda_runtime.h>
 #include <utility>
 
 #include "gpu/device/kernel.cuh"
@@ -27,31 +26,38 @@ enum : uint32_t { NO_DOC = 0xffffffffu };
 template <int BITS_, int CODES_, int BINS_, bool IN_PART_> struct shape {
     static constexpr int BITS = BITS_, CODES = CODES_, BINS = BINS_;
     static constexpr bool IN_PART = IN_PART_;
+    /* a lane's word: one code of 16 bits, or 4 or 8 smaller codes */
+    using word_type = typename std::conditional<BITS == 16, uint16_t, uint32_t>::type;
+    /* bytes from a cell to that of the next bin, and to that of the next code */
+    static constexpr int LINE = WARP * 4, PLANE = BINS * LINE;
     static constexpr int UNROLL = BITS == 16 ? RW_TUNE_LANES_UNROLL_16 : RW_TUNE_LANES_UNROLL;
 };
 
-/* Returns 1 if the hessian of a cell takes only half a word, so that the cells of four codes of 256
- * bins fit shared memory. */
-template <class S, int SUMS> static __device__ constexpr bool in_halves()
-{
-    return SUMS == RW_HIST_NEWTON && S::BITS == 8 && S::CODES * S::BINS == HALVES_CELLS;
-}
+enum { WARPS = THREADS / WARP };
+static_assert(WARPS % 8 == 0, "a warp keeps to one code of a word");
 
-/* Returns the index of lane 0's packed word of a cell in shared memory. j: index of the code among
- * those of the row. The words are [code][bin][32 lanes]. For newton with codes of 4 or 8 bits they
- * are [code][packed, heavy][bin][32], with codes of 16 bits [bin][packed, heavy][32]. With hessians
- * in halves they are [code][bin][32] packed, then [pair of codes][bin][32] heavy, with the even
- * code in the low half. */
-template <class S, int SUMS> RW_DEVICE uint32_t cell_at(uint32_t bin, int j)
-{
-    constexpr int WORDS = SUMS == RW_HIST_NEWTON && !in_halves<S, SUMS>() ? 2 : 1;
-    if (S::BITS == 16)
-        return bin * (WORDS * WARP);
-    return (WORDS * j * S::BINS + bin) * WARP;
-}
+/* The cells of a block in shared memory, whose packed words are [code][bin][32 lanes]. For newton
+ * with codes of 4 or 8 bits the words are [code][packed, heavy][bin][32], with codes of 16 bits
+ * [bin][packed, heavy][32]. With hessians in halves they are [code][bin][32] packed, then [pair of
+ * codes][bin][32] heavy, with the even code in the low half. Code: its index among those of the
+ * row. A line is the 32 cells of one code and bin. The warps take lines in turn. */
+template <class S, int SUMS> struct cells {
+    /* Hessians take half a word if else the cells of four codes of 256 bins would not fit. */
+    static constexpr bool HALVES =
+        SUMS == RW_HIST_NEWTON && S::BITS == 8 && S::CODES * S::BINS == HALVES_CELLS;
+    static constexpr int WORDS = SUMS == RW_HIST_NEWTON && !HALVES ? 2 : 1;
+    /* words from a thread's packed word to its next one */
+    static constexpr uint32_t NEXT = WARPS / S::CODES * WARP * (S::BITS == 16 ? WORDS : 1);
 
-/* Access to the hessian of a cell. cell: its packed word; code: as j of cell_at. */
-template <class S, int SUMS> struct heavy_cell {
+    /* Returns the packed word of a thread's first cell. */
+    static RW_DEVICE uint32_t *first()
+    {
+        const uint32_t warp = threadIdx.x / WARP, bin = warp / S::CODES;
+        const int code = warp % S::CODES;
+        return (uint32_t *)shared_cells +
+               (S::BITS == 16 ? bin * (WORDS * WARP) : (WORDS * code * S::BINS + bin) * WARP) +
+               threadIdx.x % WARP;
+    }
     static RW_DEVICE uint32_t *word(uint32_t *cell)
     {
         return cell + (S::BITS == 16 ? WARP : S::BINS * WARP);
@@ -60,15 +66,16 @@ template <class S, int SUMS> struct heavy_cell {
     {
         return (uint16_t *)(cell + (S::CODES + code / 2 - code) * (S::BINS * WARP)) + code % 2;
     }
+    /* Read and clear the hessian of the cell with this packed word. */
     static RW_DEVICE uint32_t read(uint32_t *cell, uint32_t code)
     {
         if (SUMS != RW_HIST_NEWTON)
             return 0;
-        return in_halves<S, SUMS>() ? *half(cell, code) : *word(cell);
+        return HALVES ? *half(cell, code) : *word(cell);
     }
     static RW_DEVICE void clear(uint32_t *cell, uint32_t code)
     {
-        if (in_halves<S, SUMS>())
+        if (HALVES)
             *half(cell, code) = 0;
         else if (SUMS == RW_HIST_NEWTON)
             *word(cell) = 0;
@@ -77,20 +84,20 @@ template <class S, int SUMS> struct heavy_cell {
 
 /* ---- adding ---- */
 
-/* Adds to the word of shared memory at byte at + OFFSET. `at` is the hardware's address in shared
- * memory; with an index, the compiler would add the array's address each time. */
+/* `at` is the hardware's address in shared memory; with an index, the compiler would add the
+ * array's address each time. */
 template <int OFFSET> RW_DEVICE void add_cell(uint32_t at, uint32_t value)
 {
     asm volatile("red.shared.add.u32 [%0+%2], %1;" ::"r"(at), "r"(value), "n"(OFFSET));
 }
 
-/* Adds a document to the cell of one code: byte `byte` of `codes`. J: as j of cell_at. lane_at:
- * address of the lane's bank in shared memory. */
+/* Adds a document to the cell of one code: byte `byte` of `codes`. J: index of the code in the row.
+ * lane_at: address of the lane's bank in shared memory. */
 template <class S, int SUMS, int J>
 RW_DEVICE void add_code(uint32_t lane_at, uint32_t codes, uint32_t byte, uint32_t packed,
                         uint32_t heavy)
 {
-    constexpr int LINE = WARP * 4, PLANE = S::BINS * LINE;
+    constexpr int LINE = S::LINE, PLANE = S::PLANE;
     /* code * LINE + lane_at in one instruction, as the dot product with one byte of LINE */
     const uint32_t at = __dp4a(codes, (uint32_t)LINE << (8 * byte), lane_at);
     if (SUMS == RW_HIST_NEWTON) {
@@ -106,7 +113,7 @@ RW_DEVICE void add_code(uint32_t lane_at, uint32_t codes, uint32_t byte, uint32_
 template <class S>
 RW_DEVICE void add_four(uint32_t lane_at, uint32_t codes, uint32_t packed, uint32_t heavy)
 {
-    constexpr int LINE = WARP * 4, PLANE = S::BINS * LINE;
+    constexpr int LINE = S::LINE, PLANE = S::PLANE;
     uint32_t at[4];
 #pragma unroll
     for (int j = 0; j < 4; j++)
@@ -142,15 +149,14 @@ RW_DEVICE void add_word(uint32_t lane_at, uint32_t word, uint32_t packed, uint32
                         const struct plan_row &row)
 {
     if constexpr (S::BITS == 16) {
-        constexpr int LINE = WARP * 4;
         const uint32_t code = S::IN_PART ? word - row.first_bin : word;
         if (S::IN_PART && code >= row.n_bins)
             return;
-        const uint32_t at = code * (SUMS == RW_HIST_NEWTON ? 2 * LINE : LINE) + lane_at;
+        const uint32_t at = code * (SUMS == RW_HIST_NEWTON ? 2 * S::LINE : S::LINE) + lane_at;
         add_cell<0>(at, packed);
         if (SUMS == RW_HIST_NEWTON)
-            add_cell<LINE>(at, heavy);
-    } else if constexpr (in_halves<S, SUMS>()) {
+            add_cell<S::LINE>(at, heavy);
+    } else if constexpr (cells<S, SUMS>::HALVES) {
         add_four<S>(lane_at, word, packed, heavy);
     } else {
         add_codes<S, SUMS>(lane_at, word, S::CODES == WARP / S::BITS ? 0 : row.first_code, packed,
@@ -205,19 +211,11 @@ template <int SUMS> RW_DEVICE struct lane_doc settled(const struct plan &plan, s
     return doc;
 }
 
-/* The type of a lane's word: one code of 16 bits, or 32 bits with 4 or 8 smaller codes. */
-template <int BITS> struct lane_word {
-    using type = uint32_t;
-};
-template <> struct lane_word<16> {
-    using type = uint16_t;
-};
-
 /* Returns the address of a lane's word of document 0. slot: the lane's index in the tile. Keeps the
  * compiler from splitting the sum again. */
 template <class S> RW_DEVICE const char *lane_words(const struct plan_row &row, uint32_t slot)
 {
-    const char *at = (const char *)row.d_word + slot * sizeof(typename lane_word<S::BITS>::type);
+    const char *at = (const char *)row.d_word + slot * sizeof(typename S::word_type);
     asm volatile("" : "+l"(at));
     return at;
 }
@@ -271,7 +269,7 @@ template <class S, int SUMS> struct stage {
 
 /* Adds a chunk that is a range of documents, in a tile of 32 lanes. Words are at fixed offsets. */
 template <class S, int SUMS> struct ranged {
-    using word_type = typename lane_word<S::BITS>::type;
+    using word_type = typename S::word_type;
     static constexpr int N = S::UNROLL;
     const struct plan &plan;
     const struct plan_row &row;
@@ -309,8 +307,8 @@ template <class S, int SUMS> struct ranged {
             prefetch_rows(until);
         return until == n;
     }
-    /* Prefetches the next rows into the L2 cache, so that memory stays busy during a check of the
-     * cells. Does nothing on GPUs older than compute capability 9.0. */
+    /* Prefetches the next rows into the L2 cache, so that memory stays busy during a check, on GPUs
+     * of compute capability 9.0 or later. */
     RW_DEVICE void prefetch_rows(uint32_t from) const
     {
 #if __CUDA_ARCH__ >= 900
@@ -326,10 +324,10 @@ template <class S, int SUMS> struct ranged {
 };
 
 /* Adds a chunk of a list or, if not LIST, of a range, in a tile of 32 lanes. Words are loaded one
- * turn ahead, also across checks if these are far enough apart (`steady`). With hessians in halves,
- * a warp also stops when its documents' hessians might fill its share of a half. */
+ * turn ahead, also across checks if many documents separate these (`steady`). With hessians in
+ * halves, a warp also stops when its documents' hessians might fill its share of a half. */
 template <class S, int SUMS, bool LIST> struct listed {
-    using word_type = typename lane_word<S::BITS>::type;
+    using word_type = typename S::word_type;
     static constexpr int N = S::UNROLL;
     static constexpr uint32_t STEP = THREADS / WARP * N;
     const struct plan &plan;
@@ -348,7 +346,7 @@ template <class S, int SUMS, bool LIST> struct listed {
 
     RW_DEVICE uint32_t pause(uint32_t from, uint64_t most) const
     {
-        if (n - from <= most && !in_halves<S, SUMS>())
+        if (n - from <= most && !cells<S, SUMS>::HALVES)
             return n;
         return from + (uint32_t)(steady ? most / (2 * STEP) * (2 * STEP) : most);
     }
@@ -359,13 +357,12 @@ template <class S, int SUMS, bool LIST> struct listed {
             return NO_DOC;
         return LIST ? plan.d_list[begin + mine] : begin + mine;
     }
-    /* Stores the next turn's documents for all lanes, and starts to load those after it. */
     RW_DEVICE void begin_turn()
     {
         turn++;
         const struct lane_doc now = settled<SUMS>(plan, next);
         stage.put(turn, now);
-        if (in_halves<S, SUMS>()) {
+        if (cells<S, SUMS>::HALVES) {
             heavy_ahead = rw_warp_add(now.heavy);
             heavy += heavy_ahead;
         }
@@ -389,7 +386,6 @@ template <class S, int SUMS, bool LIST> struct listed {
             word[u + 3] = word_of(doc.w);
         }
     }
-    /* Adds one turn's documents while the words of the next turn are loaded. */
     RW_DEVICE void step(uint32_t *word_next, const uint32_t *word)
     {
         begin_turn();
@@ -418,24 +414,24 @@ template <class S, int SUMS, bool LIST> struct listed {
         if (from == 0 || !steady)
             start(from, steady ? n : until);
         const uint32_t stop =
-            in_halves<S, SUMS>() ? at + (until - from) : until + threadIdx.x / WARP * N;
+            cells<S, SUMS>::HALVES ? at + (until - from) : until + threadIdx.x / WARP * N;
         heavy = heavy_ahead;
         while (at < end) {
             step(odd, even);
             if (at >= end)
                 break;
             step(even, odd);
-            if (at >= stop || (in_halves<S, SUMS>() && heavy > HALVES_WARP - N * plan.largest))
+            if (at >= stop || (cells<S, SUMS>::HALVES && heavy > HALVES_WARP - N * plan.largest))
                 break;
         }
-        return in_halves<S, SUMS>() ? at >= end : until == n;
+        return cells<S, SUMS>::HALVES ? at >= end : until == n;
     }
 };
 
 /* Adds a chunk of a tile with fewer than 32 lanes. A warp takes 32 / lanes documents at once, and
  * each lane loads the numbers of its document. */
 template <class S, int SUMS> struct narrow {
-    using word_type = typename lane_word<S::BITS>::type;
+    using word_type = typename S::word_type;
     static constexpr int N = S::UNROLL / (SUMS == RW_HIST_NEWTON ? 2 : 1);
     const struct plan &plan;
     const struct plan_row &row;
@@ -481,12 +477,11 @@ template <class S, int SUMS> struct narrow {
 
 /* ---- draining ----
  *
- * Checks for full cells between two calls of `add`, and drains all cells at the end. A line is the
- * 32 cells, one per lane, of one code and bin. The warps take lines in turn, so that a warp always
- * has the same code of a word. LOOK_ROWS: lines that a warp loads at once. */
-enum { WARPS = THREADS / WARP, LOOK_ROWS = 4 };
+ * Checks for full cells between two calls of `add`, and drains all cells at the end. LOOK_ROWS:
+ * lines that a warp loads at once. */
+enum { LOOK_ROWS = 4 };
 
-/* Sums a value over the 32 / lanes lanes that own the same features. */
+/* Sums over the lanes that own the same features. */
 template <class T> static __device__ T sum_copies(T v, uint32_t lanes)
 {
     for (uint32_t step = lanes; step < WARP; step *= 2)
@@ -517,7 +512,6 @@ RW_DEVICE uint64_t plane_cells(const struct plan &plan)
 {
     return plan.node_cells * plan.n_nodes;
 }
-/* Returns the plane of 32-bit hessians. */
 RW_DEVICE uint32_t *hess_plane(const struct plan &plan)
 {
     return (uint32_t *)(plan.d_cell + plane_cells(plan));
@@ -553,21 +547,6 @@ RW_DEVICE uint64_t drained_to(const struct plan &plan, const struct plan_row &ro
     return node * plan.node_cells + row.cells;
 }
 
-/* first_cell returns the packed word of a thread's first cell; next_cell returns the distance in
- * words to its next one. */
-template <class S, int SUMS> RW_DEVICE uint32_t *first_cell()
-{
-    const uint32_t warp = threadIdx.x / WARP;
-    return (uint32_t *)shared_cells + cell_at<S, SUMS>(warp / S::CODES, warp % S::CODES) +
-           threadIdx.x % WARP;
-}
-template <class S, int SUMS> static __device__ constexpr uint32_t next_cell()
-{
-    static_assert(WARPS % S::CODES == 0, "a warp keeps to one code of a word");
-    constexpr uint32_t BINS = WARPS / S::CODES;
-    return BINS * WARP * (S::BITS == 16 && SUMS == RW_HIST_NEWTON ? 2 : 1);
-}
-
 /* Drains and clears the cells that are more than 1 / RW_TUNE_LANES_FULL full, or whose hessian in a
  * half is more than HALVES_LEFT; with ONLY_HESSIANS, all cells. Returns the largest count that is
  * left in a cell, to all threads. *fullest must be 0; *fullest_next is set to 0. Call it when all
@@ -576,32 +555,32 @@ template <class S, int SUMS>
 static __device__ uint32_t drain_full(const struct plan &plan, const struct plan_row &row,
                                       uint32_t node, uint32_t *fullest, uint32_t *fullest_next)
 {
-    using heavy_cell = struct heavy_cell<S, SUMS>;
+    using cells = struct cells<S, SUMS>;
     const int shift = SUMS == ONLY_HESSIANS ? 0 : plan.shift;
     const uint32_t full = SUMS == ONLY_HESSIANS ? 0 : plan.room / RW_TUNE_LANES_FULL;
     const uint32_t lane = threadIdx.x % WARP, least = (full + 1) << shift;
     const uint32_t code = threadIdx.x / WARP % S::CODES;
     const uint32_t n = row.n_bins * S::CODES;
-    uint32_t *cell = first_cell<S, SUMS>(), most = 0;
+    uint32_t *cell = cells::first(), most = 0;
     const uint64_t first = drained_to(plan, row, node) + (lane & (row.lanes - 1));
     for (uint32_t i = threadIdx.x / WARP; i < n; i += LOOK_ROWS * WARPS) {
         uint32_t packed[LOOK_ROWS], top = 0, top_heavy = 0;
 #pragma unroll
         for (int k = 0; k < LOOK_ROWS; k++) {
             const bool there = i + k * WARPS < n;
-            packed[k] = there ? cell[k * next_cell<S, SUMS>()] : 0;
+            packed[k] = there ? cell[k * cells::NEXT] : 0;
             top = max(top, packed[k]);
-            if (in_halves<S, SUMS>() && there)
-                top_heavy = max(top_heavy, heavy_cell::read(cell + k * next_cell<S, SUMS>(), code));
+            if (cells::HALVES && there)
+                top_heavy = max(top_heavy, cells::read(cell + k * cells::NEXT, code));
         }
         if (top < least && top_heavy <= HALVES_LEFT) {
             most = max(most, top);
         } else {
 #pragma unroll
             for (int k = 0; k < LOOK_ROWS; k++) {
-                uint32_t *at = cell + k * next_cell<S, SUMS>();
-                const uint32_t heavy = packed[k] ? heavy_cell::read(at, code) : 0;
-                if (packed[k] < least && (!in_halves<S, SUMS>() || heavy <= HALVES_LEFT)) {
+                uint32_t *at = cell + k * cells::NEXT;
+                const uint32_t heavy = packed[k] ? cells::read(at, code) : 0;
+                if (packed[k] < least && (!cells::HALVES || heavy <= HALVES_LEFT)) {
                     most = max(most, packed[k]);
                     continue;
                 }
@@ -612,10 +591,10 @@ static __device__ uint32_t drain_full(const struct plan &plan, const struct plan
                 else
                     add_drained<SUMS, false>(plan, d, to);
                 *at = 0;
-                heavy_cell::clear(at, code);
+                cells::clear(at, code);
             }
         }
-        cell += LOOK_ROWS * next_cell<S, SUMS>();
+        cell += LOOK_ROWS * cells::NEXT;
     }
     most = rw_warp_max(most >> shift);
     if (lane == 0 && most)
@@ -626,14 +605,14 @@ static __device__ uint32_t drain_full(const struct plan &plan, const struct plan
     return *fullest;
 }
 
-/* Drains all cells, after adding up their copies. Does not clear them. WIDE: plan.wide. */
+/* Drains all cells, and does not clear them. WIDE: plan.wide. */
 template <class S, int SUMS, bool WIDE>
 RW_DEVICE void drain_cells(const struct plan &plan, const struct plan_row &row, uint32_t node)
 {
-    using heavy_cell = struct heavy_cell<S, SUMS>;
+    using cells = struct cells<S, SUMS>;
     const uint32_t lane = threadIdx.x % WARP, n = row.n_bins * S::CODES, lanes = row.lanes;
     const uint32_t code = threadIdx.x / WARP % S::CODES;
-    uint32_t *cell = first_cell<S, SUMS>();
+    uint32_t *cell = cells::first();
     uint32_t i = threadIdx.x / WARP;
     uint64_t to = drained_to(plan, row, node) + (i * lanes + lane);
     if (lanes == WARP) {
@@ -641,39 +620,29 @@ RW_DEVICE void drain_cells(const struct plan &plan, const struct plan_row &row, 
             struct drained d[LOOK_ROWS];
 #pragma unroll
             for (int k = 0; k < LOOK_ROWS; k++) {
-                uint32_t *at = cell + k * next_cell<S, SUMS>();
+                uint32_t *at = cell + k * cells::NEXT;
                 const bool there = i + k * WARPS < n;
-                d[k] =
-                    drained_of<SUMS>(plan, there ? *at : 0, there ? heavy_cell::read(at, code) : 0);
+                d[k] = drained_of<SUMS>(plan, there ? *at : 0, there ? cells::read(at, code) : 0);
             }
 #pragma unroll
             for (int k = 0; k < LOOK_ROWS; k++) {
                 if (holds_any<SUMS>(d[k]))
                     add_drained<SUMS, WIDE>(plan, d[k], to + k * WARPS * WARP);
             }
-            cell += LOOK_ROWS * next_cell<S, SUMS>();
+            cell += LOOK_ROWS * cells::NEXT;
             to += LOOK_ROWS * WARPS * WARP;
         }
         return;
     }
     for (; i < n; i += WARPS) {
-        struct drained d = drained_of<SUMS>(plan, *cell, heavy_cell::read(cell, code));
+        struct drained d = drained_of<SUMS>(plan, *cell, cells::read(cell, code));
         d.count = sum_copies(d.count, lanes);
         d.low = sum_copies(d.low, lanes);
         if (has_hessians(SUMS))
             d.hess = sum_copies(d.hess, lanes);
         if (lane < lanes && holds_any<SUMS>(d))
             add_drained<SUMS, WIDE>(plan, d, to);
-        cell += next_cell<S, SUMS>();
+        cell += cells::NEXT;
         to += WARPS * lanes;
     }
-}
-
-template <class S, int SUMS>
-static __device__ void drain_all(const struct plan &plan, const struct plan_row &row, uint32_t node)
-{
-    if (plan.wide)
-        drain_cells<S, SUMS, true>(plan, row, node);
-    else
-        drain_cells<S, SUMS, false>(plan, row, node);
 }

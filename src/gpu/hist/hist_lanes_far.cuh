@@ -2,9 +2,6 @@
  * which they are gathered (hist_lanes_far.cu). */
 #pragma once
 
-#include <cuda_runtime.h>
-
-#include "base/bits.h"
 #include "gpu/device/kernel.cuh"
 #include "gpu/hist/hist.h"
 

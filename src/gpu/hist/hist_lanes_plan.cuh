@@ -3,7 +3,6 @@
  * one of fewer than 32 lanes, and a narrow row belongs to a narrow tile. */
 #pragma once
 
-#include <cuda_runtime.h>
 #include <string.h>
 
 #include "gpu/hist/hist.h"
@@ -31,11 +30,11 @@ struct plan {
     struct plan_row row[MOST_ROWS];
     const uint32_t *d_list;            /* as in struct rw_hist_call */
     const struct rw_hist_node *d_node; /* [n_nodes] */
-    /* Lambdas and newton's hessians, read as 16 bits every number_bytes from any layout, so that no
-     * read waits for a branch. d_lambda NULL: only counts. d_hess NULL with newton: the 16 bits at
-     * d_lambda are a word of RW_MOVED_BYTES with both. To decode these bits, in a word of 32: the
-     * lambda is the word shifted up and then, with its sign, down by lambda_up. The hessian is the
-     * bits from hess_down up, which are 0 if d_hess is set. */
+    /* Lambdas and newton's hessians, number_bytes from one to the next. They are read as 16 bits
+     * from any layout, so that no read waits for a branch. If d_lambda is NULL, only counts are
+     * needed. If d_hess is NULL with newton, the 16 bits at d_lambda are a word of RW_MOVED_BYTES
+     * with both. The lambda is these bits in a word of 32, shifted up and then, with its sign, down
+     * by lambda_up. The hessian is the bits from hess_down up, which are 0 if d_hess is set. */
     const char *d_lambda, *d_hess;
     int lambda_up, hess_down;
     uint32_t number_bytes;
@@ -48,11 +47,10 @@ struct plan {
     uint32_t n_rows;    /* rows with separate blocks */
     uint32_t n_carried; /* narrow rows after those; the blocks of the first row add them, too */
     uint32_t room;      /* documents that fit into a packed cell */
-    /* shift: the lowest bit of the count in a packed cell. largest: as in struct rw_hist_call; 0
-     * for counts only. */
-    int shift, largest;
-    int is_estimated; /* 1: the nodes' sizes were estimated, so chunks may have to be larger */
-    int clean;        /* 1: drained cells are 0 before the launch, and are cleared again */
+    int shift;          /* the lowest bit of the count in a packed cell */
+    int largest;        /* as in struct rw_hist_call; 0 for counts only */
+    int is_estimated;   /* 1: the nodes' sizes were estimated, so chunks may have to be larger */
+    int clean;          /* 1: drained cells are 0 before the launch, and are cleared again */
     /* In drained cells, low is the sum of lambda + largest. wide: sums may reach 2^31, so count,
      * low and, for newton, hessian have a plane each, of words of 64 bits. If not wide, the first
      * plane has words of 64 bits: low * 2^lambda_at + hess * 2^hess_at + count. The highest bits of
@@ -108,7 +106,7 @@ static __host__ __device__ constexpr size_t stage_bytes(int newton)
            (newton ? 3 : 2) * sizeof(uint32_t);
 }
 
-/* Chooses a layout whose cells fit shared memory, if there is one; otherwise launch_bits fails. */
+/* Chooses a layout whose cells fit shared memory, if there is one; otherwise the launch fails. */
 static struct layout layout_of(const struct rw_hist_call *call)
 {
     const int bits = call->matrix->bits;
@@ -178,7 +176,7 @@ static uint32_t bins_of_tile(const struct rw_hist_matrix *matrix, uint32_t t)
     return matrix->tile[t].bits == 4 && matrix->n_bins > 16 ? 16 : matrix->n_bins;
 }
 
-/* Returns the room for drained cells of one node in all tiles, as a number of cells. */
+/* Returns the number of drained cells of one node in all tiles. */
 static uint64_t node_cells(const struct rw_hist_call *call)
 {
     uint64_t cells = 0;
@@ -188,7 +186,7 @@ static uint64_t node_cells(const struct rw_hist_call *call)
     return cells;
 }
 
-/* Returns the bytes of all planes of drained cells, rounded up to words of 64 bits. */
+/* Returns the bytes of all planes, rounded up to words of 64 bits. */
 static size_t drained_bytes(const struct plan &plan)
 {
     const size_t cell = plan.n_planes == 2 && !plan.wide ? 12 : plan.n_planes * sizeof(uint64_t);

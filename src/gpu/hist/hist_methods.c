@@ -377,9 +377,8 @@ static uint32_t windows_of(uint32_t n_docs, int log_window)
     return (uint32_t)((n_docs + ((uint64_t)1 << log_window) - 1) >> log_window);
 }
 
-/* Returns the words of far->table (rw_lanes_order), with room for RW_HIST_MAX_NODES nodes: three
- * for each run of struct lanes_order, where the documents on the device are one more window, five
- * for each node, and one at the end of `start`. */
+/* Returns the words of far->table (rw_lanes_order): three for each run of struct lanes_order, five
+ * for each node, and one at the end of `start`. The documents on the device are one more window. */
 static uint64_t table_words(uint32_t n_windows)
 {
     return (3 * ((uint64_t)n_windows + 1) + 5) * RW_HIST_MAX_NODES + 1;

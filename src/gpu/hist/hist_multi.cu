@@ -20,8 +20,7 @@ enum {
     HIST_MULTI_AT_ONCE = 2 /* blocks that share a multiprocessor's memory */
 };
 
-/* Adds up the numbers of the m neighbouring lanes that have the copies of one bin; m is a power of
- * 2. */
+/* Adds up the numbers of the m neighbouring lanes that have the copies of one bin. */
 template <int SUMS> RW_DEVICE int32_t hist_multi_sum(int32_t number, uint32_t m)
 {
     for (uint32_t step = m / 2; step > 0; step /= 2)
@@ -29,8 +28,8 @@ template <int SUMS> RW_DEVICE int32_t hist_multi_sum(int32_t number, uint32_t m)
     return number;
 }
 
-/* Adds the copies of each bin to the result, one cell per lane. Whole warps take part; lanes after
- * the last cell add zeros. The caller has barriers before and after. */
+/* Adds the copies of each bin to the result, one cell per lane; lanes after the last cell add
+ * zeros. The caller has barriers before and after. */
 template <int SUMS>
 RW_DEVICE void hist_multi_fold(const struct rw_hist_args &a, const struct hist_work &work,
                                const struct hist_shared &hist, uint32_t m)
@@ -79,10 +78,9 @@ __global__ void __launch_bounds__(HIST_MULTI_THREADS)
     }
 }
 
-/* Returns M, the copies of a block's histogram, by equations 1 and 2, for the documents of a block
- * and half of a multiprocessor's shared memory. It is the largest power of 2 with M x bins at most
- * these documents and cells, so that the lanes of a warp keep to their banks. It is at most 32,
- * because the hardware's own atomics gain nothing from more. */
+/* Returns M by equations 1 and 2, for the documents of a block and half of a multiprocessor's
+ * shared memory. It is a power of 2, so that the lanes of a warp keep to their banks, and at most
+ * 32, because the hardware's own atomics gain nothing from more. */
 static uint32_t copies(const struct rw_hist_call *call, const struct rw_hist_args *args,
                        uint32_t cell_bytes)
 {

@@ -2,12 +2,12 @@
  *
  * Documents are sent in chunks (predict_cuda.c). A block takes a tile (tile_docs documents) of a
  * chunk, and all trees, one batch at a time. The documents' values are copied to shared memory if
- * there is room for them, and so are the batch's nodes and leaves. The value of the leaf of each
- * (document, tree) is found, and then each document's leaf values are added in tree order.
+ * there is room for them, and so are the batch's nodes and leaves. Leaf values are found and then
+ * added in tree order.
  *
  * A slot is an input of the trees: a feature, or a feature and a set of its categories
- * (model/scorer.h). If a model has sets, a feature's codes are sent once. A separate kernel
- * converts them to the values of its sets' slots on the device. */
+ * (model/scorer.h). If a model has sets, a feature's codes are sent once, and a separate kernel
+ * converts them to the values of its sets' slots. */
 #pragma once
 
 #include "base/mem.h"
@@ -49,10 +49,10 @@ struct rw_predict_args {
     double *d_score;          /* [n_docs] written */
 };
 
-/* The source of a slot's values. column: index among the columns sent. set_of: 1 + the index of the
- * set; 0: the slot has the column's values. */
+/* The source of a slot's values. */
 struct rw_predict_slot {
-    uint32_t column, set_of;
+    uint32_t column; /* index among the columns sent */
+    uint32_t set_of; /* 1 + the index of the set; 0: the slot has the column's values */
 };
 
 /* The conversion of the columns of one chunk to values by slot. */
@@ -64,9 +64,7 @@ struct rw_predict_look_up {
     float *d_to; /* [n_used][n_docs] written */
 };
 
-/* Returns the bytes of a block's shared memory. It has nodes and leaves, then the values of the
- * leaves found [most_trees][tile_docs] and, if values_in_shared, the documents' values
- * [n_used][tile_docs]. */
+/* Returns the bytes of a block's shared memory (struct predict_block). */
 size_t rw_predict_shared_bytes(const struct rw_predict_args *args);
 
 struct rw_predict_plan {
@@ -74,10 +72,9 @@ struct rw_predict_plan {
     struct rw_predict_tree *tree;   /* [n_trees] */
     struct rw_predict_batch *batch; /* [args.n_batches] */
     struct rw_predict_args args;    /* without pointers and documents */
-    /* Number of columns: features that are sent, each once. Without sets, columns equal slots. */
-    uint32_t n_columns;
-    uint32_t *first_slot;         /* [n_columns] the first slot of each column's feature */
-    struct rw_predict_slot *slot; /* [n_used] NULL: no slot has a set */
+    uint32_t n_columns;             /* features that are sent; without sets, as many as slots */
+    uint32_t *first_slot;           /* [n_columns] the first slot of each column's feature */
+    struct rw_predict_slot *slot;   /* [n_used] NULL: no slot has a set */
 };
 /* Makes a plan. shared_bytes, threads: as in struct rw_device. The caller frees the plan's arena,
  * even on failure. */
@@ -93,11 +90,10 @@ int rw_cuda_predict_look_up(const struct rw_predict_look_up *look_up, void *stre
 }
 #endif
 
-/* ---- phases ----
+/* ---- phases: the work of a thread between two barriers ----
  *
- * A phase is the work of a block between two barriers. Each function is the work of one thread in a
- * phase, or a part of it. tests/check/check_predict.c calls it on the host for each thread in turn.
- * In a phase no thread reads data that another one writes. */
+ * In a phase no thread reads data that another one writes. tests/check/check_predict.c calls these
+ * functions on the host for each thread in turn. */
 enum { PREDICT_THREADS = RW_TUNE_PREDICT_THREADS };
 
 struct predict_block {
@@ -140,7 +136,6 @@ RW_HD void predict_load_values(const struct rw_predict_args *args, const struct 
         b->value[(size_t)slot * args->tile_docs + doc] = from[(size_t)slot * args->n_docs];
 }
 
-/* Loads a batch's nodes and leaves with n_threads threads. */
 RW_HD void predict_load_trees(const struct rw_predict_args *args, const struct predict_block *b,
                               const struct rw_predict_batch *batch, uint32_t thread,
                               uint32_t n_threads)
@@ -156,8 +151,8 @@ RW_HD void predict_load_trees(const struct rw_predict_args *args, const struct p
 }
 
 /* Walks a thread's document down the thread's trees of a batch. The 32 documents of a warp walk
- * down one tree. In shared memory, their values are in 32 different banks, whatever the features.
- * value, stride: the value of slot s of document d of the tile is value[s * stride + d]. */
+ * down one tree; in shared memory, their values are in 32 different banks. value, stride: the value
+ * of slot s of document d of the tile is value[s * stride + d]. */
 RW_HD void predict_find(const struct rw_predict_args *args, const struct predict_block *b,
                         const struct rw_predict_batch *batch, const struct rw_walk_node *node,
                         const float *leaf, const float *value, uint32_t stride, uint32_t thread)
@@ -172,8 +167,7 @@ RW_HD void predict_find(const struct rw_predict_args *args, const struct predict
     }
 }
 
-/* Calls predict_find. Nodes and leaves are in shared memory if in_shared of the batch is 1, and
- * values if values_in_shared is; otherwise in device memory. */
+/* Calls predict_find with the addresses of nodes, leaves and values. */
 RW_HD void predict_find_batch(const struct rw_predict_args *args, const struct predict_block *b,
                               const struct rw_predict_batch *batch, int values_in_shared,
                               uint32_t thread)
@@ -191,8 +185,7 @@ RW_HD void predict_find_batch(const struct rw_predict_args *args, const struct p
                      args->d_leaf + batch->first_leaf, value, stride, thread);
 }
 
-/* Returns a document's score after the batch. score: the score before the batch. The document's
- * index in the tile is `thread`, under tile_docs. */
+/* Returns the score after the batch of document `thread` of the tile. score: the one before it. */
 RW_HD double predict_add(const struct rw_predict_args *args, const struct predict_block *b,
                          const struct rw_predict_batch *batch, uint32_t thread, double score)
 {

@@ -1,6 +1,5 @@
 /* Computes scores on a GPU. The columns that the model uses are sent in chunks of documents through
- * a pipe. The scores are read from the device once, after all chunks. cu_predict.h explains slots,
- * tiles and sets. */
+ * a pipe, and the scores are read once, after all chunks. cu_predict.h explains slots and tiles. */
 
 #include "gpu/device/cu_check.h"
 #include "gpu/device/device.h"
@@ -65,8 +64,7 @@ static int fill_pieces(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Enqueues the scoring of a chunk. If some slots have sets, first converts the chunk to the slots'
- * values. */
+/* Enqueues the scoring of a chunk. */
 static int score_chunk(void *user, const struct rw_transfer_chunk *sent)
 {
     const struct chunk *chunk = user;

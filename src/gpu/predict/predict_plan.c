@@ -7,9 +7,9 @@
 /* Bytes of shared memory that the driver reserves for each block. */
 enum { KEPT_BYTES = 1024 };
 
-/* Chooses the documents per block and the memory of their values. It takes the first layout that
- * leaves at least RW_TUNE_PREDICT_SHARE of a block's memory to the trees, or the last one. If a
- * multiprocessor has too few threads for two blocks, one block gets all the memory. */
+/* Chooses the first layout that leaves at least RW_TUNE_PREDICT_SHARE of a block's memory to the
+ * trees, or the last one. If a multiprocessor has too few threads for two blocks, one block gets
+ * all the memory. */
 static void choose_tile(struct rw_predict_args *args, size_t shared_bytes, int threads)
 {
     static const struct {
@@ -43,8 +43,8 @@ static size_t bytes_of(uint64_t n_nodes, uint64_t n_leaves)
 }
 
 /* Puts the trees in order into batches, each as large as fits args->tree_bytes, of at most
- * RW_TUNE_PREDICT_TREES trees. A tree that does not fit has a batch by itself. Writes plan->batch:
- * [n_trees] at most. Lowers args->tree_bytes to the bytes of the largest batch that fits. */
+ * RW_TUNE_PREDICT_TREES trees. A tree that does not fit has a batch by itself. Lowers
+ * args->tree_bytes to the bytes of the largest batch that fits. */
 static void cut_batches(struct rw_predict_plan *plan, const struct rw_flat *flat)
 {
     struct rw_predict_args *args = &plan->args;
