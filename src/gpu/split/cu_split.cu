@@ -21,6 +21,7 @@
 template <class SUM, int NEWTON_, int ORDERED_, int SHAPED_ = 0> struct sums {
     typedef SUM sum;
     enum { NEWTON = NEWTON_, ORDERED = ORDERED_, SHAPED = SHAPED_ };
+    enum { ROUGH_BLOCKS = RW_TUNE_SPLIT_ROUGH_BLOCKS / (sizeof(SUM) > 4 ? 2 : 1) };
 };
 
 /* The sums of a cell or of several cells. hess: 0 unless S::NEWTON. */
@@ -317,10 +318,7 @@ static __device__ float score_of(const struct rw_cuda_search &a, const struct pl
 
 template <class S, int CHUNKS>
 static __global__ void __launch_bounds__(ROUGH_WARPS *WARP,
-                                         RW_BLOCKS_HELD(ROUGH_WARPS *WARP,
-                                                        sizeof(typename S::sum) > 4
-                                                            ? RW_TUNE_SPLIT_ROUGH_BLOCKS / 2
-                                                            : RW_TUNE_SPLIT_ROUGH_BLOCKS))
+                                         RW_BLOCKS_HELD(ROUGH_WARPS *WARP, S::ROUGH_BLOCKS))
     rough_kernel(const __grid_constant__ struct rw_cuda_search a,
                  const __grid_constant__ struct rw_cuda_cells cells)
 {
@@ -430,16 +428,21 @@ static __global__ void __launch_bounds__(EXACT_WARPS *WARP)
         reply(a, best);
 }
 
-template <class S, int CHUNKS>
-static cudaError_t launch_rough(const struct rw_cuda_search *search,
-                                const struct rw_cuda_cells *cells, uint32_t block,
-                                cudaStream_t stream)
+/* The arguments of rw_cuda_search_group. */
+struct group {
+    const struct rw_cuda_search *search;
+    const struct rw_cuda_cells *cells;
+    uint32_t first_block;
+    cudaStream_t stream;
+};
+
+template <class S, int CHUNKS> static cudaError_t launch_rough(const struct group &g)
 {
-    const dim3 grid((cells->n_features + ROUGH_WARPS - 1) / ROUGH_WARPS, search->n);
-    TRY_CUDA(launch_after(rough_kernel<S, CHUNKS>, grid, ROUGH_WARPS * WARP, 0, stream, *search,
-                          *cells));
-    return launch_after(exact_kernel<S, CHUNKS>, dim3(1, search->n), EXACT_WARPS * WARP, 0, stream,
-                        *search, *cells, block);
+    const dim3 grid(blocks_for(g.cells->n_features, ROUGH_WARPS), g.search->n);
+    TRY_CUDA(launch_after(rough_kernel<S, CHUNKS>, grid, ROUGH_WARPS * WARP, 0, g.stream, *g.search,
+                          *g.cells));
+    return launch_after(exact_kernel<S, CHUNKS>, dim3(1, g.search->n), EXACT_WARPS * WARP, 0,
+                        g.stream, *g.search, *g.cells, g.first_block);
 }
 
 extern "C" int rw_cuda_is_rough(const struct rw_cuda_search *search,
@@ -634,49 +637,39 @@ extern "C" uint32_t rw_cuda_search_blocks(const struct rw_cuda_search *search,
 {
     if (rw_cuda_is_rough(search, cells))
         return 1;
-    const uint32_t features = WARPS / warps_of(search, cells); /* features per block */
-    return (cells->n_features + features - 1) / features;
+    return blocks_for(cells->n_features, WARPS / warps_of(search, cells));
 }
 
-template <class S>
-static cudaError_t launch(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
-                          uint32_t first_block, cudaStream_t stream)
+template <class S> static cudaError_t launch(const struct group &g)
 {
-    const uint32_t warps = warps_of(search, cells);
-    const uint32_t bins = (cells->n_bins + warps * WARP - 1) / (warps * WARP);
-    const dim3 grid(rw_cuda_search_blocks(search, cells), search->n);
-    return launch_after(bins <= 1   ? search_kernel<S, 1>
-                        : bins <= 4 ? search_kernel<S, 4>
-                                    : search_kernel<S, MOST_BINS>,
-                        grid, THREADS, 0, stream, *search, *cells, warps, first_block);
+    const uint32_t warps = warps_of(g.search, g.cells);
+    const uint32_t bins = (g.cells->n_bins + warps * WARP - 1) / (warps * WARP);
+    auto *const kernel = bins <= 1   ? search_kernel<S, 1>
+                         : bins <= 4 ? search_kernel<S, 4>
+                                     : search_kernel<S, MOST_BINS>;
+    return launch_after(kernel, dim3(rw_cuda_search_blocks(g.search, g.cells), g.search->n),
+                        THREADS, 0, g.stream, *g.search, *g.cells, warps, g.first_block);
 }
 
-template <class SUM, int NEWTON>
-static cudaError_t launch_sums(const struct rw_cuda_search *search,
-                               const struct rw_cuda_cells *cells, uint32_t first_block,
-                               cudaStream_t stream)
+template <class SUM, int NEWTON> static cudaError_t launch_sums(const struct group &g)
 {
     typedef sums<SUM, NEWTON, 0> plain;
-    if (rw_cuda_is_rough(search, cells))
-        return cells->n_bins <= CHUNK_BINS
-                   ? launch_rough<plain, 1>(search, cells, first_block, stream)
-                   : launch_rough<plain, MOST_CHUNKS>(search, cells, first_block, stream);
-    if (search->d_allowed || search->d_penalty)
-        return launch<sums<SUM, NEWTON, 1, 1>>(search, cells, first_block, stream);
-    return search->d_direction ? launch<sums<SUM, NEWTON, 1>>(search, cells, first_block, stream)
-                               : launch<plain>(search, cells, first_block, stream);
+    if (rw_cuda_is_rough(g.search, g.cells))
+        return g.cells->n_bins <= CHUNK_BINS ? launch_rough<plain, 1>(g)
+                                             : launch_rough<plain, MOST_CHUNKS>(g);
+    if (g.search->d_allowed || g.search->d_penalty)
+        return launch<sums<SUM, NEWTON, 1, 1>>(g);
+    return g.search->d_direction ? launch<sums<SUM, NEWTON, 1>>(g) : launch<plain>(g);
 }
 
 extern "C" int rw_cuda_search_group(const struct rw_cuda_search *search,
                                     const struct rw_cuda_cells *cells, uint32_t first_block,
                                     void *stream)
 {
+    const struct group g = {search, cells, first_block, (cudaStream_t)stream};
     if (search->n == 0 || cells->n_features == 0)
         return cudaSuccess;
-    cudaStream_t const to = (cudaStream_t)stream;
     if (search->rule.newton)
-        return cells->narrow ? launch_sums<int32_t, 1>(search, cells, first_block, to)
-                             : launch_sums<long long, 1>(search, cells, first_block, to);
-    return cells->narrow ? launch_sums<int32_t, 0>(search, cells, first_block, to)
-                         : launch_sums<long long, 0>(search, cells, first_block, to);
+        return cells->narrow ? launch_sums<int32_t, 1>(g) : launch_sums<long long, 1>(g);
+    return cells->narrow ? launch_sums<int32_t, 0>(g) : launch_sums<long long, 0>(g);
 }
