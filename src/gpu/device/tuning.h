@@ -114,12 +114,11 @@
  * trees. No difference: fetches of 32 bytes from the L2 cache, and rows evicted from it first. */
 #define RW_TUNE_PARTITION_CHUNK 2048
 #define RW_TUNE_SCORES_THREADS  256
-/* Not measured: threads per block that moves histograms, and blocks per histogram. */
-#define RW_TUNE_MOVE_THREADS 256
-#define RW_TUNE_MOVE_BLOCKS  8
-#define RW_TUNE_ENGINE_NODES 32 /* most nodes of a histogram call, and of a row's batch */
-/* Limit in bytes for the best splits of all (node, feature) of one search. */
-#define RW_TUNE_ENGINE_SEARCH_BYTES 16777216
+/* Not measured: threads of a block that moves histograms, and blocks per histogram. */
+#define RW_TUNE_MOVE_THREADS        256
+#define RW_TUNE_MOVE_BLOCKS         8
+#define RW_TUNE_ENGINE_NODES        32 /* most nodes of a histogram call, and of a row's batch */
+#define RW_TUNE_ENGINE_SEARCH_BYTES 16777216 /* limit for the best splits of one search */
 
 /* Columns that are cached for partitions. MOST and SHARE limit their number and their share of the
  * codes' bytes. A node is large if it has at least 1 / LARGE of all documents; a smaller one reads

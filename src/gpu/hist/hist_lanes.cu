@@ -142,12 +142,10 @@ static RW_DEVICE void add_all(const struct plan &plan, const struct plan_row &ro
 
 template <class S, int SUMS, bool LIST>
 RW_DEVICE void add_ahead(const struct plan &plan, const struct plan_row &row,
-                         const struct chunk &chunk, const struct stage<S, SUMS> &stage,
-                         const char *first, uint32_t lane_at)
+                         const struct chunk &chunk, const stage<S, SUMS> &stage, const char *first,
+                         uint32_t lane_at)
 {
-    struct listed<S, SUMS, LIST> add = {
-        plan, row, stage, first, lane_at, chunk.begin, chunk.n
-    };
+    listed<S, SUMS, LIST> add = {plan, row, stage, first, lane_at, chunk.begin, chunk.n};
     add.heavy = add.heavy_ahead = 0;
     /* A check leaves cells of at most room / FULL, and the next check comes when a cell may be
      * full. */
@@ -162,14 +160,11 @@ RW_DEVICE void add_chunk(const struct plan &plan, const struct plan_row &row,
 {
     constexpr uint32_t STAGE = stage_bytes(SUMS == RW_HIST_NEWTON) / WARPS;
     const uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    const struct stage<S, SUMS> stage = {
-        (uint32_t *)((char *)shared_cells + plan.cell_bytes + warp * STAGE), lane
-    };
+    const stage<S, SUMS> stage = {
+        (uint32_t *)((char *)shared_cells + plan.cell_bytes + warp * STAGE), lane};
     const uint32_t lane_at = (uint32_t)__cvta_generic_to_shared(shared_cells) + lane * 4;
     if (NARROW || row.lanes < WARP) {
-        struct narrow<S, SUMS> add = {
-            plan, row, lane_at, chunk.begin, chunk.n
-        };
+        narrow<S, SUMS> add = {plan, row, lane_at, chunk.begin, chunk.n};
         add_all<S, SUMS>(plan, row, chunk, add);
         return;
     }
@@ -180,9 +175,7 @@ RW_DEVICE void add_chunk(const struct plan &plan, const struct plan_row &row,
         else if constexpr (S::BITS == 16 || cells<S, SUMS>::HALVES)
             add_ahead<S, SUMS, false>(plan, row, chunk, stage, first, lane_at);
         else {
-            struct ranged<S, SUMS> add = {
-                plan, row, stage, first, lane_at, chunk.begin, chunk.n
-            };
+            ranged<S, SUMS> add = {plan, row, stage, first, lane_at, chunk.begin, chunk.n};
             add_all<S, SUMS>(plan, row, chunk, add);
         }
     }
@@ -567,7 +560,7 @@ static cudaError_t add_far(const struct work &work, struct far_state *state, str
     const struct lanes_order &order = state->order;
     const struct rw_hist_far *far = work.call->far;
     cudaStream_t gathering = (cudaStream_t)far->stream;
-    const uint32_t tile = plan.row[0].tile, n_far = order.n_docs - order.n_here;
+    const uint32_t tile = plan.row[0].tile;
     struct rw_hist_call part = *work.call;
     part.d_list = plan.d_list = NULL;
     part.node = node;
@@ -575,14 +568,11 @@ static cudaError_t add_far(const struct work &work, struct far_state *state, str
         const int which = state->turn % 2;
         cudaEvent_t gathered = (cudaEvent_t)far->event[RW_FAR_GATHERED + which];
         cudaEvent_t added = (cudaEvent_t)far->event[RW_FAR_ADDED + which];
-        const struct lanes_piece piece = rw_lanes_piece(work.call, tile, n_far, which);
-        n = order.n_docs - first < piece.docs ? order.n_docs - first : piece.docs;
-        if (n == 0)
-            return cudaErrorInvalidValue;
-        rw_lanes_cut_nodes(order, part.n_nodes, first, n, node);
+        struct lanes_piece piece;
         if (state->turn >= 2)
             TRY_CUDA(cudaStreamWaitEvent(gathering, added, 0));
-        TRY_CUDA(rw_cuda_lanes_gather(work.call, order, tile, piece, first, n, gathering));
+        TRY_CUDA(rw_lanes_gather(work.call, order, tile, first, which, &piece, node));
+        n = piece.n;
         TRY_CUDA(cudaEventRecord(gathered, gathering));
         TRY_CUDA(cudaStreamWaitEvent(work.stream, gathered, 0));
         plan.d_node = piece.d_node;
@@ -593,7 +583,8 @@ static cudaError_t add_far(const struct work &work, struct far_state *state, str
         TRY_CUDA(add_documents({&part, work.layout, work.stream}, plan));
         TRY_CUDA(cudaEventRecord(added, work.stream));
     }
-    *far->bytes += (uint64_t)n_far * rw_hist_tile_doc_bytes(work.call->matrix, tile);
+    *far->bytes +=
+        (uint64_t)(order.n_docs - order.n_here) * rw_hist_tile_doc_bytes(work.call->matrix, tile);
     return cudaSuccess;
 }
 

@@ -21,6 +21,38 @@
 enum { WARP = 32, THREADS = 1024, UNROLL = 8 };
 #define ALL_LANES 0xffffffffu
 
+/* Returns the run that contains document `at` of the order; n_runs for the end. */
+static __host__ __device__ uint32_t lanes_run_of(const uint32_t *start, uint32_t n_runs,
+                                                 uint32_t at)
+{
+    return rw_numbers_under(start, n_runs + 1, (uint64_t)at + 1) - 1;
+}
+
+/* Returns the sum of n over the lower lanes plus *carried. Then adds the sum of n over all lanes to
+ * *carried. */
+static __device__ uint32_t lanes_add_before(uint32_t n, uint32_t *carried)
+{
+    const uint32_t lane = threadIdx.x % WARP;
+    uint32_t upto = n;
+    for (int step = 1; step < WARP; step *= 2) {
+        const uint32_t other = __shfl_up_sync(ALL_LANES, upto, step);
+        upto += (int)lane >= step ? other : 0;
+    }
+    const uint32_t before = *carried + upto - n;
+    *carried += __shfl_sync(ALL_LANES, upto, 31);
+    return before;
+}
+
+/* Returns the number of a node's documents before document `at` of the order, which is in `run`. */
+static __host__ __device__ uint32_t lanes_node_before(const uint32_t *start, const uint32_t *before,
+                                                      uint32_t run, uint32_t at, uint32_t n_nodes,
+                                                      uint32_t node)
+{
+    const uint32_t window = run / n_nodes, in_window = run % n_nodes;
+    const uint32_t within = node == in_window ? at - start[run] : 0;
+    return before[(window + (node < in_window)) * n_nodes + node] + within;
+}
+
 struct gather { /* of documents [first, first + n) of the order */
     struct lanes_piece piece;
     struct lanes_order order; /* only its device pointers are used */
@@ -115,8 +147,10 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* ---- on the host ---- */
 
-struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile, uint32_t n_far,
-                                  int which)
+/* Returns the layout of a piece, with the number of documents for which it has room. n_far:
+ * documents of the call whose rows of this tile are in host memory. */
+static struct lanes_piece piece_of(const struct rw_hist_call *call, uint32_t tile, uint32_t n_far,
+                                   int which)
 {
     const struct rw_hist_far *far = call->far;
     const uint64_t row_bytes = rw_hist_tile_doc_bytes(call->matrix, tile);
@@ -137,29 +171,47 @@ struct lanes_piece rw_lanes_piece(const struct rw_hist_call *call, uint32_t tile
     return piece;
 }
 
-cudaError_t rw_cuda_lanes_gather(const struct rw_hist_call *call, const struct lanes_order &order,
-                                 uint32_t t, const struct lanes_piece &piece, uint32_t first,
-                                 uint32_t n, cudaStream_t stream)
+cudaError_t rw_lanes_gather(const struct rw_hist_call *call, const struct lanes_order &order,
+                            uint32_t t, uint32_t first, int which, struct lanes_piece *piece,
+                            struct rw_hist_node *node)
 {
     const struct rw_hist_tile *tile = &call->matrix->tile[t];
-    const uint64_t doc_bytes = rw_hist_tile_doc_bytes(call->matrix, t);
-    struct gather g = {piece,
+    const uint32_t left = order.n_docs - first;
+    *piece = piece_of(call, t, order.n_docs - order.n_here, which);
+    piece->n = piece->n < left ? piece->n : left;
+    if (piece->n == 0)
+        return cudaErrorInvalidValue;
+    const uint32_t end = first + piece->n;
+    const uint32_t from_run = lanes_run_of(order.start, order.n_runs, first);
+    const uint32_t end_run = lanes_run_of(order.start, order.n_runs, end);
+    uint64_t docs = 0;
+    for (uint32_t i = 0; i < call->n_nodes; i++) {
+        const uint32_t before =
+            lanes_node_before(order.start, order.before, from_run, first, call->n_nodes, i);
+        const uint32_t upto =
+            lanes_node_before(order.start, order.before, end_run, end, call->n_nodes, i);
+        node[i] = {docs, upto - before};
+        docs += upto - before;
+    }
+    struct gather g = {*piece,
                        order,
                        call->d_node,
                        call->sums == RW_HIST_COUNT ? NULL : call->d_lambda,
                        call->sums == RW_HIST_NEWTON ? call->d_hess : NULL,
-                       (const char *)tile->far_word - tile->n_here * doc_bytes,
+                       (const char *)tile->far_word -
+                           tile->n_here * rw_hist_tile_doc_bytes(call->matrix, t),
                        first,
-                       n,
+                       piece->n,
                        call->n_nodes,
                        0};
     while (1u << g.log_units < tile->lanes)
         g.log_units++;
     const uint32_t share = (uint32_t)call->n_multiprocessors / RW_TUNE_FAR_BLOCKS_SHARE + 1;
     const uint32_t enough = share < RW_TUNE_FAR_BLOCKS ? share : RW_TUNE_FAR_BLOCKS;
-    return (cudaError_t)launch_grid(call->matrix->bits == 16 ? gather_kernel<uint16_t>
-                                                             : gather_kernel<uint32_t>,
-                                    blocks_up_to(enough, n, THREADS), THREADS, stream, g);
+    auto *const kernel =
+        call->matrix->bits == 16 ? gather_kernel<uint16_t> : gather_kernel<uint32_t>;
+    return (cudaError_t)launch_grid(kernel, blocks_up_to(enough, piece->n, THREADS), THREADS,
+                                    call->far->stream, g);
 }
 
 /* ---- the order ----
@@ -348,21 +400,4 @@ cudaError_t rw_lanes_order(const struct rw_hist_call *call, uint32_t n_here, cud
     *out = {o.n_docs, start[n], n_runs,  start, before,
             d_start,  d_before, o.d_doc, here,  (const struct rw_hist_node *)far->d_table};
     return cudaStreamWaitEvent(stream, ordered, 0);
-}
-
-void rw_lanes_cut_nodes(const struct lanes_order &order, uint32_t n_nodes, uint32_t first,
-                        uint32_t n, struct rw_hist_node *node)
-{
-    const uint32_t end = first + n;
-    const uint32_t from_run = lanes_run_of(order.start, order.n_runs, first);
-    const uint32_t end_run = lanes_run_of(order.start, order.n_runs, end);
-    uint64_t docs = 0;
-    for (uint32_t i = 0; i < n_nodes; i++) {
-        const uint32_t before =
-            lanes_node_before(order.start, order.before, from_run, first, n_nodes, i);
-        const uint32_t upto =
-            lanes_node_before(order.start, order.before, end_run, end, n_nodes, i);
-        node[i] = {docs, upto - before};
-        docs += upto - before;
-    }
 }
