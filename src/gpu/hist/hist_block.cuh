@@ -4,8 +4,6 @@
  * feature). */
 #pragma once
 
-#include <type_traits>
-
 #include "gpu/device/kernel.cuh"
 #include "gpu/device/tuning.h"
 #include "gpu/hist/hist.h"
@@ -254,12 +252,18 @@ RW_DEVICE struct hist_item hist_item_at(const struct rw_hist_args &a, uint64_t d
 /* Loads one number of each of K consecutive documents. */
 template <int K> RW_DEVICE void hist_load(const int32_t *from, int wide, int32_t *to)
 {
-    using type = typename std::conditional<K == 2, int2, int4>::type;
-    if (wide) {
+    if (wide && K == 2) {
+        const int2 v = __ldg(reinterpret_cast<const int2 *>(from));
+        to[0] = v.x;
+        to[1] = v.y;
+    } else if (wide) {
 #pragma unroll
-        for (int j = 0; j < K; j += sizeof(type) / sizeof(*to)) {
-            const type v = __ldg(reinterpret_cast<const type *>(from + j));
-            memcpy(to + j, &v, sizeof(v));
+        for (int j = 0; j + 3 < K; j += 4) {
+            const int4 v = __ldg(reinterpret_cast<const int4 *>(from + j));
+            to[j] = v.x;
+            to[j + 1] = v.y;
+            to[j + 2] = v.z;
+            to[j + 3] = v.w;
         }
     } else {
 #pragma unroll
