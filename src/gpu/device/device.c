@@ -1,10 +1,8 @@
 /* Implements cu_check.h and device.h, except for device_tuning.c and nccl.c. */
 #include "gpu/device/device.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
-#include "binning/bins.h"
 #include "gpu/device/cu_check.h"
 #include "gpu/device/tuning.h"
 
@@ -121,7 +119,14 @@ void rw_device_close(struct rw_device *device)
     rw_mem_free(device);
 }
 
-/* Returns 1 if a call lacked memory and may be repeated, since unused codes were evicted. */
+static int (*_Atomic evict)(int device);
+
+void rw_device_set_evict(int (*function)(int device))
+{
+    evict = function;
+}
+
+/* Returns 1 if a call lacked memory and may be repeated, since unused memory was freed. */
 static int may_repeat(cudaError_t error)
 {
     int number = 0;
@@ -129,7 +134,7 @@ static int may_repeat(cudaError_t error)
         return 0;
     (void)cudaGetLastError();
     RW_CU_MAY_FAIL(cudaGetDevice(&number));
-    return rw_device_cache_drop_unused(number);
+    return evict && evict(number);
 }
 
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes)
@@ -217,7 +222,7 @@ int rw_device_time_once(const struct rw_device *device, int (*run)(void *user), 
 {
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {NULL};
     cudaStream_t stream = device->stream;
-    void *begin, *end;
+    void *begin = NULL, *end = NULL;
     float one = 0.0f;
     *ms = 0.0;
     RW_TRY(rw_device_event(device->ctx, &arena, 1, &begin));
@@ -373,88 +378,6 @@ int rw_device_link(struct rw_ctx *ctx, int number, double *rate)
     *rate = 0.0;
     RW_TRY(rw_device_open(ctx, number, &device));
     return rw_device_link_rate(device, rate);
-}
-
-/* ---- the device-memory cache ---- */
-
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct rw_device_cache *cached;
-
-/* Frees an entry, and removes it from the list if it is there. The caller holds the mutex. */
-static void drop_entry(struct rw_device_cache *entry)
-{
-    if (entry->owner) {
-        struct rw_device_cache **at = &cached;
-        while (*at != entry)
-            at = &(*at)->next;
-        *at = entry->next;
-        *entry->owner = NULL;
-    }
-    entry->free(entry);
-}
-
-/* Frees the owner's entry, if there is one. It must be unused. */
-static void drop_owned(void **owner)
-{
-    pthread_mutex_lock(&mutex);
-    if (*owner)
-        drop_entry(*owner);
-    pthread_mutex_unlock(&mutex);
-}
-
-void rw_device_cache_add(struct rw_device_cache *entry, struct rw_engine_cache *owner)
-{
-    pthread_mutex_lock(&mutex);
-    entry->n_users = 1;
-    if (owner && !owner->data) {
-        owner->free = drop_owned;
-        owner->data = entry;
-        entry->owner = &owner->data;
-        entry->next = cached;
-        cached = entry;
-    }
-    pthread_mutex_unlock(&mutex);
-}
-
-void rw_device_cache_leave(struct rw_device_cache *entry)
-{
-    pthread_mutex_lock(&mutex);
-    if (--entry->n_users == 0 && (!entry->owner || entry->is_brief))
-        drop_entry(entry);
-    pthread_mutex_unlock(&mutex);
-}
-
-struct rw_device_cache *rw_device_cache_take(void **owner,
-                                             int (*serves)(const struct rw_device_cache *entry,
-                                                           const void *user),
-                                             const void *user)
-{
-    pthread_mutex_lock(&mutex);
-    struct rw_device_cache *entry = *owner;
-    if (entry && serves(entry, user)) {
-        entry->n_users++;
-    } else {
-        if (entry && entry->n_users == 0)
-            drop_entry(entry);
-        entry = NULL;
-    }
-    pthread_mutex_unlock(&mutex);
-    return entry;
-}
-
-int rw_device_cache_drop_unused(int device)
-{
-    int n = 0;
-    pthread_mutex_lock(&mutex);
-    for (struct rw_device_cache *entry = cached, *next; entry; entry = next) {
-        next = entry->next;
-        if (entry->device != device || entry->n_users > 0)
-            continue;
-        drop_entry(entry);
-        n++;
-    }
-    pthread_mutex_unlock(&mutex);
-    return n > 0;
 }
 
 /* ---- copies between the host and a GPU, which are counted ---- */

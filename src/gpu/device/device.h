@@ -34,9 +34,10 @@ struct rw_device {
 int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out);
 void rw_device_close(struct rw_device *device);
 
-/* Allocates memory on the thread's current device. If there is too little, frees the unused entries
- * of the device-memory cache there and tries again. In this header, `close` and `free` ignore
- * NULL. */
+/* Sets a function that frees unused memory of a device, for any thread, and returns 1 if it has. */
+void rw_device_set_evict(int (*function)(int device));
+/* Allocates memory on the thread's current device. If there is too little, calls that function and
+ * tries again. In this header, `close` and `free` ignore NULL. */
 int rw_device_alloc(struct rw_ctx *ctx, void **out, size_t bytes);
 void rw_device_free(void *p);
 /* Allocate memory, or make a stream or an event, on the thread's current device. The arena frees
@@ -129,35 +130,6 @@ int rw_tuning_find(struct rw_ctx *ctx, struct rw_tuning_facts *facts,
 /* Returns 1 if archs, such as "sm_80 sm_90 compute_90", include machine code for GPUs of this
  * capability. If they do not, the driver compiles kernels at their first use. */
 int rw_has_gpu_code(const char *archs, int major, int minor);
-
-/* ---- the device-memory cache ----
- *
- * Caches device memory for later use. Unused entries are freed as soon as an allocation finds too
- * little memory (rw_device_alloc). Any thread may call these functions. */
-/* The first member of entries, which are structs with such memory. */
-struct rw_device_cache {
-    struct rw_device_cache *next;
-    /* The address of the only pointer to the entry, which is set to NULL when the entry is freed.
-     * NULL: the entry is not in the cache. */
-    void **owner;
-    int device, n_users; /* the device's number; trainings that use the entry now */
-    int is_brief;        /* 1: the last user frees the entry */
-    void (*free)(struct rw_device_cache *entry);
-};
-
-struct rw_engine_cache;
-/* Gives a new entry with one user to `owner`, which must exist longer than the entry. If the owner
- * is NULL or has an entry already, the new one is not in the cache, and its last user frees it. */
-void rw_device_cache_add(struct rw_device_cache *entry, struct rw_engine_cache *owner);
-void rw_device_cache_leave(struct rw_device_cache *entry); /* ends the use of an entry */
-/* Takes the owner's entry if `serves` accepts it. Otherwise returns NULL, and frees the owner's
- * entry, if there is one and it is unused. */
-struct rw_device_cache *rw_device_cache_take(void **owner,
-                                             int (*serves)(const struct rw_device_cache *entry,
-                                                           const void *user),
-                                             const void *user);
-/* Frees unused entries on this device. Returns 1 if it freed any. */
-int rw_device_cache_drop_unused(int device);
 
 /* ---- transfers ----
  *

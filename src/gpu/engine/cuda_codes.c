@@ -9,8 +9,9 @@
 
 /* ---- shared codes ---- */
 
-/* Guards d_column and n_readers of all codes. */
-static pthread_mutex_t columns = PTHREAD_MUTEX_INITIALIZER;
+/* Guards the list of cached codes, and users, d_column and n_readers of all codes. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct rw_cuda_shared *cached;
 
 /* Returns 1 if min_docs leaves out the same features as that of the training that made the codes. A
  * higher min_docs leaves out more of them. */
@@ -45,14 +46,12 @@ static const struct rw_hist_method *forced_method(const struct rw_engine_rules *
     return rules->hist ? rw_hist_method_find(rules->hist) : NULL;
 }
 
-/* Returns 1 if this training (user) would make the same codes. A forced method may need columns of
- * codes that no other training needs. Each training numbers its own categories. */
-static int serves(const struct rw_device_cache *entry, const void *user)
+/* Returns 1 if this training would make the same codes. A forced method may need columns of codes
+ * that no other training needs. Each training numbers its own categories. */
+static int serves(const struct rw_cuda_shared *shared, const struct rw_cuda_codes *codes)
 {
-    const struct rw_cuda_shared *shared = (const struct rw_cuda_shared *)entry;
-    const struct rw_cuda_codes *codes = user;
     const struct rw_engine_rules *rules = &codes->host->base.rules;
-    return entry->device == codes->device->number && shared->rule.bins == rules->cut.bins &&
+    return shared->device == codes->device->number && shared->rule.bins == rules->cut.bins &&
            shared->rule.absent_missing == rules->cut.absent_missing &&
            shared->rule.categories == rules->cut.categories &&
            shared->hist == forced_method(rules) &&
@@ -60,21 +59,73 @@ static int serves(const struct rw_device_cache *entry, const void *user)
            splits_the_same(shared, rules->cut.min_docs);
 }
 
-void rw_cuda_codes_take(struct rw_cuda_codes *codes)
+/* Frees codes, and removes them from the cache if they are there. The caller holds the mutex. */
+static void drop(struct rw_cuda_shared *shared)
 {
-    struct rw_engine_cache *cache = codes->host->base.cache;
-    if (cache)
-        codes->shared = (struct rw_cuda_shared *)rw_device_cache_take(&cache->data, serves, codes);
-}
-
-static void free_shared(struct rw_device_cache *entry)
-{
-    struct rw_cuda_shared *shared = (struct rw_cuda_shared *)entry;
+    if (shared->owner) {
+        struct rw_cuda_shared **at = &cached;
+        while (*at != shared)
+            at = &(*at)->next;
+        *at = shared->next;
+        shared->owner->data = NULL;
+    }
     for (int g = 0; g < shared->n_groups; g++)
         rw_hist_matrix_free(shared->matrix[g]);
     rw_cuts_free(shared->cuts);
     rw_arena_free(&shared->arena);
     rw_mem_free(shared);
+}
+
+/* Frees an owner's codes, if there are any. They must be unused. */
+static void drop_owned(void **data)
+{
+    pthread_mutex_lock(&mutex);
+    if (*data)
+        drop(*data);
+    pthread_mutex_unlock(&mutex);
+}
+
+int rw_cuda_codes_evict(int device)
+{
+    int n = 0;
+    pthread_mutex_lock(&mutex);
+    for (struct rw_cuda_shared *shared = cached, *next; shared; shared = next) {
+        next = shared->next;
+        if (shared->device != device || shared->n_users > 0)
+            continue;
+        drop(shared);
+        n++;
+    }
+    pthread_mutex_unlock(&mutex);
+    return n > 0;
+}
+
+/* Adds codes to the cache `owner`, unless that is NULL or has others. */
+static void cache_shared(struct rw_cuda_shared *shared, struct rw_engine_cache *owner)
+{
+    pthread_mutex_lock(&mutex);
+    if (owner && !owner->data) {
+        *owner = (struct rw_engine_cache){shared, drop_owned};
+        shared->owner = owner;
+        shared->next = cached;
+        cached = shared;
+    }
+    pthread_mutex_unlock(&mutex);
+    rw_device_set_evict(rw_cuda_codes_evict);
+}
+
+void rw_cuda_codes_take(struct rw_cuda_codes *codes)
+{
+    const struct rw_engine_cache *cache = codes->host->base.cache;
+    pthread_mutex_lock(&mutex);
+    struct rw_cuda_shared *shared = cache ? cache->data : NULL;
+    if (shared && serves(shared, codes)) {
+        shared->n_users++;
+        codes->shared = shared;
+    } else if (shared && shared->n_users == 0) {
+        drop(shared);
+    }
+    pthread_mutex_unlock(&mutex);
 }
 
 /* Makes codes->shared, without codes. */
@@ -87,13 +138,12 @@ static int new_shared(struct rw_cuda_codes *codes)
     RW_TRY(RW_NEW(ctx, shared, 1));
     codes->shared = shared;
     codes->has_made = 1;
-    shared->entry.device = codes->device->number;
+    shared->device = codes->device->number;
+    shared->n_users = 1;
     /* if the user limits the memory, it should not stay in use */
-    shared->entry.is_brief = rules->hist || rules->device_bytes || rules->cut.categories;
-    shared->entry.free = free_shared;
+    shared->is_brief = rules->hist || rules->device_bytes || rules->cut.categories;
     shared->rule = rules->cut;
     shared->hist = forced_method(rules);
-    rw_device_cache_add(&shared->entry, NULL);
     if (!rules->cut.ignore)
         return RW_OK;
     RW_TRY(RW_ARENA_NEW(ctx, &shared->arena, ignore, RW_FEATURE_IDS));
@@ -104,12 +154,12 @@ static int new_shared(struct rw_cuda_codes *codes)
 
 void rw_cuda_codes_drop_columns(struct rw_cuda_shared *shared, int g)
 {
-    pthread_mutex_lock(&columns);
+    pthread_mutex_lock(&mutex);
     if (--shared->n_readers[g] == 0) {
         rw_device_free((void *)(uintptr_t)shared->matrix[g]->d_column);
         shared->matrix[g]->d_column = NULL;
     }
-    pthread_mutex_unlock(&columns);
+    pthread_mutex_unlock(&mutex);
 }
 
 /* ---- groups ---- */
@@ -269,10 +319,10 @@ static int read_matrix(struct rw_cuda_codes *codes, int g)
     const int is_dry = rw_cuda_is_dry(codes->memory);
     struct rw_hist_matrix **matrix = &codes->set[0].matrix[g];
     RW_TRY(RW_ARENA_NEW(codes->host->base.ctx, &codes->memory->arena, *matrix, 1));
-    pthread_mutex_lock(&columns);
+    pthread_mutex_lock(&mutex);
     **matrix = *codes->shared->matrix[g];
     codes->shared->n_readers[g] += !is_dry && (*matrix)->d_column;
-    pthread_mutex_unlock(&columns);
+    pthread_mutex_unlock(&mutex);
     if (is_dry && codes->has_made)
         mark_dry(codes, *matrix);
     if (codes->place.is_far)
@@ -358,7 +408,7 @@ int rw_cuda_codes_load(struct rw_cuda_codes *codes, int set, const struct rw_cud
             for (uint32_t t = 0; t < shared->matrix[g]->n_tiles; t++)
                 shared->bytes += rw_cuda_tile_bytes(shared->matrix[g], t);
         }
-        rw_device_cache_add(&shared->entry, codes->host->base.cache);
+        cache_shared(shared, codes->host->base.cache);
     }
     return rw_transfer_wait(codes->device);
 }
@@ -381,6 +431,11 @@ void rw_cuda_codes_release(struct rw_cuda_codes *codes)
 
 void rw_cuda_codes_leave(struct rw_cuda_codes *codes)
 {
-    if (codes->shared && (codes->has_made || !rw_cuda_is_dry(codes->memory)))
-        rw_device_cache_leave(&codes->shared->entry);
+    struct rw_cuda_shared *shared = codes->shared;
+    if (!shared || (!codes->has_made && rw_cuda_is_dry(codes->memory)))
+        return;
+    pthread_mutex_lock(&mutex);
+    if (--shared->n_users == 0 && (!shared->owner || shared->is_brief))
+        drop(shared);
+    pthread_mutex_unlock(&mutex);
 }

@@ -17,9 +17,13 @@ struct rw_cuda_group {
     uint64_t *counts;            /* [n_features][n_bins] documents with each code; NULL: unknown */
 };
 
-/* The codes of a training set. Host-resident ones and those of a dry run are not shared. */
+/* The codes of a training set. Host-resident ones and those of a dry run are not shared. Others are
+ * cached, and freed as soon as an allocation finds too little memory while nothing uses them. */
 struct rw_cuda_shared {
-    struct rw_device_cache entry;
+    struct rw_cuda_shared *next;       /* of the cached ones */
+    struct rw_engine_cache *owner;     /* has the only pointer to it; NULL: not cached */
+    int device, n_users;               /* the device's number; trainings that use the codes now */
+    int is_brief;                      /* 1: the last user frees them */
     struct rw_cut_rule rule;           /* `ignore` is a copy; `categories` is only compared */
     const struct rw_hist_method *hist; /* the forced method; NULL: none */
     struct rw_cuts *cuts;              /* owned; NULL in a dry run */
@@ -104,6 +108,8 @@ int rw_cuda_codes_load(struct rw_cuda_codes *codes, int set, const struct rw_cud
 /* Frees everything except `shared`, which rw_cuda_codes_leave leaves or frees. */
 void rw_cuda_codes_release(struct rw_cuda_codes *codes);
 void rw_cuda_codes_leave(struct rw_cuda_codes *codes);
+/* Frees unused codes on a device. Returns 1 if it freed any. */
+int rw_cuda_codes_evict(int device);
 struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda_codes *codes, int group,
                                                uint32_t n_docs, int layouts);
 /* Returns the bytes of a tile's codes on the device. */

@@ -279,7 +279,7 @@ static int find_free(struct rw_cuda *cuda)
     const uint64_t allowed = rules->device_bytes;
     size_t free_bytes = 0, all_bytes = 0;
     if (allowed) /* cached memory of other trainings would exceed it */
-        rw_device_cache_drop_unused(cuda->device->number);
+        rw_cuda_codes_evict(cuda->device->number);
     RW_CU(cuda->host.base.ctx, cudaMemGetInfo(&free_bytes, &all_bytes));
     if (rules->n_bags > rules->bag) /* leaves room for the bags that are loaded later */
         free_bytes /= rules->n_bags - rules->bag;
@@ -375,7 +375,7 @@ static int find_place(struct rw_cuda *cuda, struct rw_cuts *cuts,
         RW_TRY(find_needed(cuda, cuts, source, &needed));
         if (needed <= cuda->memory.free_bytes)
             return RW_OK;
-        if (!rw_device_cache_drop_unused(cuda->device->number))
+        if (!rw_cuda_codes_evict(cuda->device->number))
             return place_far(cuda, cuts, source, needed);
         RW_TRY(find_free(cuda));
     }
@@ -455,7 +455,7 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
     snprintf(out->device, sizeof(out->device), "cuda:%d, %s", cuda->device->number,
              cuda->device->name);
     if (!cuda->memory.free_bytes) {
-        rw_device_cache_drop_unused(cuda->device->number);
+        rw_cuda_codes_evict(cuda->device->number);
         RW_TRY(find_free(cuda));
     }
     RW_TRY(rw_host_plan_cuts(&cuda->host, data->set[0], data->bins, &cuts, &code_of));
