@@ -264,7 +264,7 @@ stage_python() {
 }
 # The package's leaks, with the library of stage sanitizers. Waits for both.
 stage_leaks() {
-    until [ -e "$builds/python.status" ]; do
+    until [ -e "$builds/python/installed" ] || [ -e "$builds/python.status" ]; do
         sleep 1
     done
     case " $stages " in
@@ -365,9 +365,11 @@ for stage in $stages; do
 done
 case " $stages " in
 *" python "*)
-    rm -f "$builds/python.status" "$builds/compiled"
+    rm -f "$builds/python.status" "$builds/python/installed" "$builds/compiled"
     begin_python &
     python=$!
+    # The longest work of one process after another: the stages in parallel with it give way.
+    renice -n 5 -p $$ >/dev/null 2>&1
     ;;
 esac
 # The parallel stages need the program of release; same_bytes and leaks use the builds of threads and sanitizers.

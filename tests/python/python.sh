@@ -20,7 +20,8 @@ if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; 
     echo "skip python: needs Python 3.11 or later"
     exit 0
 fi
-rm -rf "$folder/venv" "$folder/empty" "$folder.build" "$folder/wheel" "$folder/complete" "$folder/pycache"
+rm -rf "$folder/venv" "$folder/empty" "$folder.build" "$folder/wheel" "$folder/complete" "$folder/pycache" \
+    "$folder/installed"
 # Bytecode is not written to the tree; with --no-compile, only imported modules are compiled.
 PYTHONPYCACHEPREFIX=$folder/pycache
 export PYTHONPYCACHEPREFIX PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -98,6 +99,7 @@ if ! pip install -q --no-compile "$1"; then
     echo "not ok python: pip cannot install the wheel"
     exit 1
 fi
+: >"$folder/installed" # for python_leaks.sh
 check "ruff" ruff check --no-cache python tests/python examples docs
 # from the installed package, outside the tree
 check "mypy --strict" sh -c 'cd "$1" && mypy --config-file "$2/pyproject.toml" --cache-dir "$1/mypy" -p rankwood' \
