@@ -20,8 +20,7 @@ if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; 
     echo "skip python: needs Python 3.11 or later"
     exit 0
 fi
-rm -rf "$folder/venv" "$folder/empty" "$folder.build" "$folder/wheel" "$folder/complete" "$folder/pycache" \
-    "$folder/installed"
+rm -rf "$folder/venv" "$folder/empty" "$folder.build" "$folder/wheel" "$folder/complete" "$folder/pycache"
 # Bytecode is not written to the tree; with --no-compile, only imported modules are compiled.
 PYTHONPYCACHEPREFIX=$folder/pycache
 export PYTHONPYCACHEPREFIX PIP_DISABLE_PIP_VERSION_CHECK=1

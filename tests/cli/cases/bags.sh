@@ -1,5 +1,4 @@
 # room: train
-# long
 # --bags: messages, one model everywhere, whole rounds, and the metric of the written model.
 small_data
 gzip -d valid.txt.gz

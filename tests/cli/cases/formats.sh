@@ -1,4 +1,3 @@
-# long
 # Every command that prints results prints them as text, JSON, CSV and LaTeX. JSON parses; CSV has the columns named
 # below, in rows of one width; LaTeX has as many cells in each row as in the tabular's head, and no bare special character.
 command -v python3 >/dev/null || { echo "needs python3" >&2; exit 77; }

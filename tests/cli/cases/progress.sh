@@ -1,4 +1,3 @@
-# long
 # On a narrow terminal the bar gives way to the time that is left.
 command -v script >/dev/null || { echo "no script(1) here" >&2; exit 77; }
 small_data

@@ -1,5 +1,4 @@
 # room: evaluate
-# long
 # A search for parameters.
 small_data
 gzip -dc valid.txt.gz >valid.txt

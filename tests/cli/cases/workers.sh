@@ -1,5 +1,4 @@
 # room: comm
-# long
 # Workers that are threads: an identical model, and each message once.
 small_data
 gzip -dk valid.txt.gz
