@@ -110,9 +110,12 @@
 #define RW_TUNE_SPLIT_ROUGH_BLOCKS 9 /* half as many if sums have 64 bits */
 #define RW_TUNE_SPLIT_EXACT_WARPS  8
 #define RW_TUNE_PARTITION_THREADS  256
-/* Documents per block of a partition: 1024 | 2048 | 4096 took 3.46 | 3.42 | 3.48 ms for the same
- * trees. No difference: fetches of 32 bytes from the L2 cache, and rows evicted from it first. */
+/* CHUNK: documents per block of a partition: 1024 | 2048 | 4096 took 3.46 | 3.42 | 3.48 ms for the
+ * same trees. No difference: fetches of 32 bytes from the L2 cache, and rows evicted from it first.
+ * HELD: blocks per multiprocessor for which registers leave room: with 4 | 6 | 8, trees of 30 M
+ * documents took 15.4 | 14.8 | 15.0 ms. */
 #define RW_TUNE_PARTITION_CHUNK 2048
+#define RW_TUNE_PARTITION_HELD  6
 #define RW_TUNE_SCORES_THREADS  256
 /* Not measured: threads of a block that moves histograms, and blocks per histogram. */
 #define RW_TUNE_MOVE_THREADS        256

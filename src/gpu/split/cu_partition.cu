@@ -79,31 +79,63 @@ take_set(const struct no_sets &, const struct rw_cuda_part &, struct rw_code_set
     return NULL;
 }
 
-/* Returns a word whose bit r is 1 if the thread's item r goes left; n: items of the chunk. Loads
- * the codes of all items before it tests the first. */
-template <class ELEMENT, int BY_SET>
-static __device__ uint32_t goes_left(const struct rw_cuda_part &part, const struct rw_code_set *set,
-                                     const uint32_t (&doc)[ITEMS], uint32_t n)
+/* Reads the elements with the codes of the thread's items. */
+template <class ELEMENT>
+static __device__ void load_elements(const struct rw_cuda_column &column,
+                                     const uint32_t (&doc)[ITEMS], uint32_t (&element)[ITEMS])
 {
-    uint32_t element[ITEMS], left = 0;
+    const ELEMENT *const d_element = (const ELEMENT *)column.d_word;
 #pragma unroll
     for (int r = 0; r < ITEMS; r++)
-        element[r] =
-            ((const ELEMENT *)part.column.d_word)[rw_cuda_element_of(&part.column, doc[r])];
+        element[r] = d_element[rw_cuda_element_of(&column, doc[r])];
+}
+
+/* Reads the codes of the thread's items. */
+static __device__ void load_codes(const struct rw_cuda_column &column, const uint32_t (&doc)[ITEMS],
+                                  uint32_t (&code)[ITEMS])
+{
+    if (column.bytes == 1 && column.bits == 8 && column.lanes == 1) { /* a column of bytes */
+        const uint8_t *const d_code = (const uint8_t *)column.d_word;
+#pragma unroll
+        for (int r = 0; r < ITEMS; r++)
+            code[r] = d_code[doc[r]];
+        return;
+    }
+    if (column.bytes == 1)
+        load_elements<uint8_t>(column, doc, code);
+    else if (column.bytes == 2)
+        load_elements<uint16_t>(column, doc, code);
+    else
+        load_elements<uint32_t>(column, doc, code);
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++)
+        code[r] = rw_cuda_code_in(&column, code[r], doc[r]);
+}
+
+/* Returns a word whose bit r is 1 if an item with code[r] goes left. No bin is as high as
+ * missing_code. */
+template <int BY_SET>
+static __device__ uint32_t goes_left(const struct rw_cuda_part &part, const struct rw_code_set *set,
+                                     const uint32_t (&code)[ITEMS])
+{
+    const uint32_t missing = part.missing_left ? part.missing_code : ~0u;
+    uint32_t left = 0;
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
-        const uint32_t code = rw_cuda_code_in(&part.column, element[r], doc[r]);
-        const int goes = code == part.missing_code ? part.missing_left != 0
-                         : BY_SET && set           ? rw_set_has(set, code)
-                                                   : code <= part.bin;
-        left |= (uint32_t)(goes && r * THREADS + threadIdx.x < n) << r;
+        const int goes = BY_SET && set ? code[r] != part.missing_code && rw_set_has(set, code[r])
+                                       : code[r] <= part.bin;
+        left |= (uint32_t)(goes || code[r] == missing) << r;
     }
     return left;
 }
 
-/* Writes to before[w] the number of flags that are set in the words before w. Returns that of all
- * words. A whole warp calls it. */
-static __device__ uint32_t add_up(const uint32_t *flags, uint32_t *before)
+/* The flags of a word's items, and how many are set in the words before it. */
+struct alignas(8) flag_word {
+    uint32_t flags, before;
+};
+
+/* Writes `before` of all words. Returns the number of all flags. A whole warp calls it. */
+static __device__ uint32_t add_up(struct flag_word *of_word)
 {
     enum { EACH = WORDS / WARP };
     const uint32_t lane = threadIdx.x % WARP;
@@ -111,7 +143,7 @@ static __device__ uint32_t add_up(const uint32_t *flags, uint32_t *before)
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
         own[k] = all;
-        all += (uint32_t)__popc(flags[EACH * lane + k]);
+        all += (uint32_t)__popc(of_word[EACH * lane + k].flags);
     }
     uint32_t up_to = all;
     for (uint32_t step = 1; step < WARP; step *= 2) {
@@ -121,26 +153,60 @@ static __device__ uint32_t add_up(const uint32_t *flags, uint32_t *before)
     }
 #pragma unroll
     for (int k = 0; k < EACH; k++)
-        before[EACH * lane + k] = up_to - all + own[k];
+        of_word[EACH * lane + k].before = up_to - all + own[k];
     return __shfl_sync(ALL_LANES, up_to, WARP - 1);
 }
 
-/* Reads the moved words of the thread's items. Those of a `whole` part, which has all documents in
- * order, are made from the arrays by document. */
-static __device__ void read_moved(const struct rw_cuda_partition &a,
-                                  const struct rw_cuda_part &part, uint64_t from, uint32_t n,
-                                  const uint32_t (&doc)[ITEMS], uint32_t (&word)[ITEMS])
+/* The thread's items of a chunk: all ITEMS of a full chunk, else some. Instead of the rest, the
+ * last item is loaded, since loads without conditions are started together. */
+template <int FULL> struct own_items {
+    uint32_t n; /* items of the chunk */
+    __device__ uint32_t at(int r) const
+    {
+        const uint32_t i = r * THREADS + threadIdx.x;
+        return FULL || i < n ? i : n - 1;
+    }
+    __device__ int has(int r) const
+    {
+        return FULL || r * THREADS + threadIdx.x < n;
+    }
+};
+
+template <class WORD, int FULL>
+static __device__ void load_words(const WORD *d_from, own_items<FULL> own, uint32_t (&word)[ITEMS])
+{
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++)
+        word[r] = d_from[own.at(r)];
+}
+
+template <class WORD, int FULL>
+static __device__ void store_words(WORD *d_to, const uint32_t (&to)[ITEMS], own_items<FULL> own,
+                                   const uint32_t (&word)[ITEMS])
 {
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
-        const uint32_t i = r * THREADS + threadIdx.x;
-        word[r] = 0;
-        if (!a.d_moved || i >= n)
-            continue;
-        word[r] = part.whole
-                      ? rw_moved_word(a.moved, a.d_lambda[doc[r]], a.d_hess ? a.d_hess[doc[r]] : 0)
-                      : rw_moved_at(a.moved, a.d_moved, from + i);
+        if (own.has(r))
+            d_to[to[r]] = (WORD)word[r];
     }
+}
+
+/* Makes the moved words of documents from the arrays by document. */
+static __device__ void make_moved(const struct rw_cuda_partition &a, const uint32_t (&doc)[ITEMS],
+                                  uint32_t (&word)[ITEMS])
+{
+    int32_t hess[ITEMS] = {};
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++)
+        word[r] = (uint32_t)a.d_lambda[doc[r]];
+    if (a.d_hess) {
+#pragma unroll
+        for (int r = 0; r < ITEMS; r++)
+            hess[r] = a.d_hess[doc[r]];
+    }
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++)
+        word[r] = rw_moved_word(a.moved, (int32_t)word[r], hess[r]);
 }
 
 /* Writes the range of a part's child, if the device needs it. */
@@ -172,23 +238,86 @@ static __device__ void end_part(const struct rw_cuda_partition &a, uint32_t numb
     *(volatile uint32_t *)to.word = to.value;
 }
 
+/* What the threads of a block share. */
+struct shared {
+    struct flag_word of_word[WORDS];
+    unsigned long long placed; /* as in d_placed, before this chunk */
+    struct rw_code_set set;
+};
+
+/* Moves the n items of a part's chunk that begins at its position `begin`. */
+template <class SETS, int FULL>
+static __device__ void move_chunk(const struct rw_cuda_partition &a, const SETS &sets,
+                                  uint32_t number, uint32_t begin, uint32_t n,
+                                  struct shared &shared)
+{
+    const struct rw_cuda_part &part = a.part[number];
+    const own_items<FULL> own = {n};
+    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const uint64_t from = part.from + begin;
+    const int has_words = a.d_moved != NULL, wide = a.moved == RW_MOVED_HALVES;
+    uint32_t doc[ITEMS], word[ITEMS], code[ITEMS], to[ITEMS], left = 0;
+    if (part.whole) {
+#pragma unroll
+        for (int r = 0; r < ITEMS; r++)
+            doc[r] = begin + own.at(r);
+    } else {
+        load_words(a.d_list + from, own, doc);
+    }
+    if (has_words && part.whole)
+        make_moved(a, doc, word);
+    else if (has_words && wide)
+        load_words((const uint32_t *)a.d_moved + from, own, word);
+    else if (has_words)
+        load_words((const uint16_t *)a.d_moved + from, own, word);
+    load_codes(part.column, doc, code);
+    left = goes_left<SETS::BY_SET>(part, take_set(sets, part, &shared.set), code);
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        const uint32_t flags = __ballot_sync(ALL_LANES, (left >> r & 1) && own.has(r));
+        if (lane == 0)
+            shared.of_word[r * WARPS + warp].flags = flags;
+    }
+    __syncthreads();
+    if (threadIdx.x < WARP) {
+        const uint32_t n_left = add_up(shared.of_word);
+        if (lane == 0) {
+            const unsigned long long here = (unsigned long long)(n - n_left) << 32 | n_left;
+            shared.placed = atomicAdd(&a.d_placed[a.launch % 2][number], here);
+            const unsigned long long all = shared.placed + here;
+            if (a.counted.d_done && (uint32_t)all + (uint32_t)(all >> 32) == part.n)
+                end_part(a, number, all);
+        }
+    }
+    __syncthreads();
+    const int is_counted = part.n_left != RW_CUDA_UNCOUNTED;
+    const uint32_t n_left = (uint32_t)shared.placed, n_right = (uint32_t)(shared.placed >> 32);
+    const uint32_t first_right = is_counted ? part.n_left + n_right : part.n - 1 - n_right;
+    const uint32_t step = is_counted ? 1 : ~0u;
+#pragma unroll
+    for (int r = 0; r < ITEMS; r++) {
+        const struct flag_word at = shared.of_word[r * WARPS + warp];
+        const uint32_t lefts = at.before + (uint32_t)__popc(at.flags & ((1u << lane) - 1));
+        const uint32_t rights = r * THREADS + threadIdx.x - lefts;
+        to[r] = left >> r & 1 ? n_left + lefts : first_right + step * rights;
+    }
+    store_words(a.d_list + part.to, to, own, doc);
+    if (has_words && wide)
+        store_words((uint32_t *)a.d_moved + part.to, to, own, word);
+    else if (has_words)
+        store_words((uint16_t *)a.d_moved + part.to, to, own, word);
+}
+
 template <class SETS>
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(THREADS, RW_BLOCKS_HELD(THREADS, RW_TUNE_PARTITION_HELD))
     partition_kernel(const __grid_constant__ struct rw_cuda_partition a,
                      const __grid_constant__ SETS sets)
 {
-    enum { BY_SET = SETS::BY_SET };
-    __shared__ uint32_t flags[WORDS], before[WORDS];
-    __shared__ unsigned long long placed;
-    __shared__ struct rw_code_set of_block;
-    const uint32_t lane = threadIdx.x % WARP;
+    __shared__ struct shared shared;
     let_next_launch_begin();
     const uint32_t number = find_chunk(a.part, a.n_parts, blockIdx.x);
-    const struct rw_cuda_part part = a.part[number];
-    const uint32_t begin = (blockIdx.x - part.first_chunk) * RW_CUDA_CHUNK;
-    const uint32_t n = part.n - begin; /* a chunk, or the rest */
-    const uint64_t from = part.from + begin;
-    uint32_t doc[ITEMS], word[ITEMS];
+    const uint32_t begin = (blockIdx.x - a.part[number].first_chunk) * RW_CUDA_CHUNK;
+    const uint32_t n = a.part[number].n - begin; /* a chunk, or the rest */
     if (blockIdx.x == 0 && threadIdx.x < a.n_carried)
         a.d_carried[threadIdx.x] = a.carried[threadIdx.x];
     if (blockIdx.x == 0 && threadIdx.x < RW_CUDA_MOST_PARTS)
@@ -196,51 +325,10 @@ static __global__ void __launch_bounds__(THREADS)
     if (blockIdx.x == 0 && threadIdx.x < a.n_parts && a.counted.d_done &&
         a.part[threadIdx.x].n == 0)
         write_child(a, threadIdx.x, 0);
-#pragma unroll
-    for (int r = 0; r < ITEMS; r++) {
-        const uint32_t i = r * THREADS + threadIdx.x;
-        doc[r] = i >= n ? 0 : part.whole ? begin + i : a.d_list[from + i];
-    }
-    read_moved(a, part, from, n, doc, word);
-    const struct rw_code_set *const set = take_set(sets, part, &of_block);
-    const uint32_t left = part.column.bytes == 1   ? goes_left<uint8_t, BY_SET>(part, set, doc, n)
-                          : part.column.bytes == 2 ? goes_left<uint16_t, BY_SET>(part, set, doc, n)
-                                                   : goes_left<uint32_t, BY_SET>(part, set, doc, n);
-#pragma unroll
-    for (int r = 0; r < ITEMS; r++) {
-        const uint32_t word = __ballot_sync(ALL_LANES, (int)(left >> r & 1));
-        if (lane == 0)
-            flags[(r * THREADS + threadIdx.x) / WARP] = word;
-    }
-    __syncthreads();
-    if (threadIdx.x < WARP) {
-        const uint32_t n_left = add_up(flags, before);
-        const uint32_t n_here = n < RW_CUDA_CHUNK ? n : RW_CUDA_CHUNK;
-        if (lane == 0) { /* placed so far: left documents (low half), right ones (high half) */
-            const unsigned long long here = (unsigned long long)(n_here - n_left) << 32 | n_left;
-            placed = atomicAdd(&a.d_placed[a.launch % 2][number], here);
-            const unsigned long long all = placed + here;
-            if (a.counted.d_done && (uint32_t)all + (uint32_t)(all >> 32) == part.n)
-                end_part(a, number, all);
-        }
-    }
-    __syncthreads();
-    const int is_counted = part.n_left != RW_CUDA_UNCOUNTED;
-    const uint32_t n_right = (uint32_t)(placed >> 32);
-#pragma unroll
-    for (int r = 0; r < ITEMS; r++) {
-        const uint32_t i = r * THREADS + threadIdx.x, w = i / WARP;
-        if (i >= n)
-            break;
-        const uint32_t lefts = before[w] + (uint32_t)__popc(flags[w] & ((1u << lane) - 1));
-        const uint32_t rights = n_right + (i - lefts);
-        const uint64_t to = part.to + (left >> r & 1 ? (uint32_t)placed + lefts
-                                       : is_counted  ? part.n_left + rights
-                                                     : part.n - 1 - rights);
-        a.d_list[to] = doc[r];
-        if (a.d_moved)
-            rw_moved_set(a.moved, a.d_moved, to, word[r]);
-    }
+    if (n >= RW_CUDA_CHUNK)
+        move_chunk<SETS, 1>(a, sets, number, begin, RW_CUDA_CHUNK, shared);
+    else
+        move_chunk<SETS, 0>(a, sets, number, begin, n, shared);
 }
 
 extern "C" int rw_cuda_partition(const struct rw_cuda_partition *partition,
@@ -284,25 +372,19 @@ static __global__ void __launch_bounds__(THREADS)
     const uint32_t begin = (blockIdx.x - leaf.first_chunk) * RW_CUDA_CHUNK;
     const uint32_t n = leaf.n - begin; /* a chunk, or the rest */
     const uint64_t from = leaf.from + begin;
+    const own_items<0> own = {n < RW_CUDA_CHUNK ? n : RW_CUDA_CHUNK};
     uint32_t doc[ITEMS];
-#pragma unroll
-    for (int r = 0; r < ITEMS; r++) {
-        const uint32_t i = r * THREADS + threadIdx.x;
-        doc[r] = i < n ? a.d_list[from + i] : 0;
-    }
+    load_words(a.d_list + from, own, doc);
     struct rw_lambda_pair pair[ITEMS]; /* all loaded before the first is added */
 #pragma unroll
-    for (int r = 0; r < ITEMS; r++) {
-        pair[r].lambda = pair[r].hessian = 0;
-        if (r * THREADS + threadIdx.x < n)
-            pair[r] = pair_at(a.d_pair, doc[r]);
-    }
+    for (int r = 0; r < ITEMS; r++)
+        pair[r] = pair_at(a.d_pair, doc[r]);
     struct rw_sum sum = {0, 0, 0, 0, 0};
 #pragma unroll
     for (int r = 0; r < ITEMS; r++) {
-        rw_sum_add(&sum, pair[r].lambda, pair[r].hessian);
-        if (r * THREADS + threadIdx.x < n)
-            a.d_leaf_of[doc[r]] = (uint16_t)leaf.leaf;
+        if (own.has(r))
+            rw_sum_add(&sum, pair[r].lambda, pair[r].hessian);
+        a.d_leaf_of[doc[r]] = (uint16_t)leaf.leaf;
     }
     long long all[N_SUMS] = {sum.lambda_hi, sum.lambda_lo, sum.hess_hi, sum.hess_lo};
 #pragma unroll
