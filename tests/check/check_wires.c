@@ -1,7 +1,7 @@
 /* How histograms travel between workers, on one GPU: several workers' cells are packed, one worker
  * after another, added up by the host as workers' sums are, and unpacked. Then they are gathered
- * from where they were built. Nodes of all sizes, so that cells go in every way; cells at their
- * limits. Exit 77: there is no GPU. */
+ * from where they were built, after the workers met. Nodes of all sizes, so that cells go in every
+ * way; cells at their limits. Exit 77: there is no GPU. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,7 +180,8 @@ struct run {
     uint32_t *sum32, *got32;
     struct rw_cuda_wire wire[NODES];
     struct rw_cuda_cells worker[WORKERS][GROUPS]; /* each worker's cells, on the device */
-    const struct rw_cuda_built *d_built;
+    struct rw_cuda_open open[WORKERS], *d_open;
+    uint32_t n_met; /* meetings so far, modulo 2^32 */
 };
 
 /* Each worker's cells of each node, and those of all workers. */
@@ -244,17 +245,38 @@ static struct cell right_cell(const struct run *r, int g, uint32_t buffer, uint3
     return cell;
 }
 
+/* Lets all workers arrive, and worker `k` wait for them. */
+static int meet(struct run *r, uint32_t k)
+{
+    uint32_t met[WORKERS];
+    r->n_met++;
+    for (uint32_t w = 0; w < WORKERS; w++)
+        RW_CU(ctx,
+              (cudaError_t)rw_cuda_workers_arrive(r->d_open, WORKERS, w, r->n_met, device->stream));
+    RW_CU(ctx, (cudaError_t)rw_cuda_workers_await(r->d_open, WORKERS, k, r->n_met, device->stream));
+    for (uint32_t w = 0; w < WORKERS; w++) {
+        RW_TRY(rw_transfer_read(device, met, r->open[w].d_met, sizeof(met)));
+        for (uint32_t of = 0; of < WORKERS; of++) {
+            if (met[of] != r->n_met)
+                return rw_fail(ctx, RW_ERR_INTERNAL, "worker %u sees worker %u at meeting %u of %u",
+                               w, of, met[of], r->n_met);
+        }
+    }
+    return RW_OK;
+}
+
 /* Runs the gather of worker `k`, from the cells of all workers. */
 static int gather(struct run *r, uint32_t k)
 {
     struct rw_cuda_exchange all = r->x;
     all.n_cells = 0;
-    all.d_built = r->d_built;
+    all.d_open = r->d_open;
     for (int g = 0; g < GROUPS; g++) {
         all.begin[g] = all.n_cells;
         all.first[g] = first_cell[g][k];
         all.n_cells += first_cell[g][k + 1] - first_cell[g][k];
     }
+    RW_TRY(meet(r, k));
     RW_CU(ctx, (cudaError_t)rw_cuda_workers_gather(&all, device->stream));
     return RW_OK;
 }
@@ -343,17 +365,19 @@ static int make_exchange(struct run *r)
 /* Sends the cells of all workers, for gathers. */
 static int send_all(struct run *r)
 {
-    struct rw_cuda_built built[WORKERS][GROUPS];
     for (int k = 0; k < WORKERS; k++) {
+        struct rw_cuda_open *open = &r->open[k];
         for (int g = 0; g < GROUPS; g++) {
             struct rw_cuda_cells *cells = &r->worker[k][g];
             RW_TRY(make_cells(cells, group_cells[g], NODES, r->narrow));
             RW_TRY(send(&r->part[g][k], cells));
-            built[k][g] = (struct rw_cuda_built){cells->d_count, cells->d_lambda, cells->d_hess};
+            open->built[g] = *cells;
         }
+        RW_TRY(rw_device_alloc(ctx, (void **)&open->d_met, WORKERS * sizeof(*open->d_met)));
     }
-    RW_TRY(rw_device_alloc(ctx, (void **)&r->d_built, sizeof(built)));
-    return rw_transfer_write(device, (void *)r->d_built, built, sizeof(built));
+    r->n_met = UINT32_MAX - 2; /* it passes 0 */
+    RW_TRY(rw_device_alloc(ctx, (void **)&r->d_open, sizeof(r->open)));
+    return rw_transfer_write(device, r->d_open, r->open, sizeof(r->open));
 }
 
 static int check(int newton, int bits, int narrow)
@@ -383,7 +407,9 @@ static int check(int newton, int bits, int narrow)
             free_cells(&r.worker[k][g]);
         }
     }
-    rw_device_free((void *)r.d_built);
+    for (int k = 0; k < WORKERS; k++)
+        rw_device_free(r.open[k].d_met);
+    rw_device_free(r.d_open);
     rw_device_free((void *)r.x.d_wire);
     rw_device_free(r.x.d_send64);
     rw_device_free(r.x.d_recv64);

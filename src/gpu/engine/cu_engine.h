@@ -290,10 +290,10 @@ static inline struct rw_cuda_wire rw_cuda_wire_of(int newton, int bits, uint32_t
 /* The most groups: for codes of 4, 8 and 16 bits. */
 enum { RW_CUDA_GROUPS = 3 };
 
-/* The sums of a group that a worker has built, on its own GPU. */
-struct rw_cuda_built {
-    const uint32_t *d_count;
-    const void *d_lambda, *d_hess;
+/* What a worker lets the GPUs of its peers read and write, on its own GPU. */
+struct rw_cuda_open {
+    struct rw_cuda_cells built[RW_CUDA_GROUPS]; /* the sums that it has built */
+    uint32_t *d_met; /* [n_workers] the last meeting at which each worker has arrived */
 };
 
 /* A call that adds up the histograms that all workers have built of their documents. The results
@@ -309,9 +309,9 @@ struct rw_cuda_exchange {
     uint32_t parent[RW_TUNE_ENGINE_NODES];   /* [n_nodes] buffers, or RW_HIST_NO_PARENT */
     uint32_t n_cells, begin[RW_CUDA_GROUPS]; /* cells of a node; each group's first one */
     struct rw_cuda_cells built[RW_CUDA_GROUPS], own[RW_CUDA_GROUPS];
-    /* To gather: the first own cell in `built`, and [n_workers][n_groups]. */
+    /* To gather: the first own cell in `built`, and [n_workers]. */
     uint32_t first[RW_CUDA_GROUPS];
-    const struct rw_cuda_built *d_built;
+    const struct rw_cuda_open *d_open;
     /* For messages. d_first: [n_workers + 1] each, the first cell of each worker's features in the
      * group's histograms. */
     const uint32_t *d_first[RW_CUDA_GROUPS];
@@ -325,6 +325,13 @@ struct rw_cuda_exchange {
 int rw_cuda_workers_pack(const struct rw_cuda_exchange *exchange, void *stream);
 int rw_cuda_workers_unpack(const struct rw_cuda_exchange *exchange, void *stream);
 int rw_cuda_workers_gather(const struct rw_cuda_exchange *exchange, void *stream);
+/* A meeting of peers: `arrive` tells all workers that this worker's work so far is complete,
+ * `await` waits for the same of all workers. `await` takes a place on the GPU, so it must be
+ * enqueued after `arrive` of all workers. number: one more than in the meeting before. */
+int rw_cuda_workers_arrive(const struct rw_cuda_open *d_open, uint32_t n_workers, uint32_t worker,
+                           uint32_t number, void *stream);
+int rw_cuda_workers_await(const struct rw_cuda_open *d_open, uint32_t n_workers, uint32_t worker,
+                          uint32_t number, void *stream);
 
 /* ---- documents of nodes: cu_partition.cu ---- */
 

@@ -14,7 +14,7 @@
 #include "gpu/hist/hist.h"
 #include "gpu/hist/hist_block.cuh"
 
-enum { THREADS = 256 };
+enum { THREADS = 256, WARP = 32 };
 
 struct cell {
     uint32_t n;
@@ -83,22 +83,43 @@ static __device__ struct cell get(const struct rw_cuda_exchange &a, const struct
     return cell;
 }
 
-/* Writes the sums of a cell to buffer `to`, and subtracts them from buffer `parent`. */
-static __device__ void put_own(const struct rw_cuda_cells &own, int newton, uint32_t c, uint32_t to,
-                               uint32_t parent, const struct cell &cell)
+static __device__ struct cell read_cell(const struct rw_cuda_cells &cells, int newton, uint64_t at)
 {
-    const uint64_t at = (uint64_t)to * own.n_cells + c;
-    own.d_count[at] = cell.n;
-    hist_set_sum(own.d_lambda, at, own.narrow, cell.lambda);
+    struct cell cell = {cells.d_count[at], hist_sum_at(cells.d_lambda, at, cells.narrow), 0};
     if (newton)
-        hist_set_sum(own.d_hess, at, own.narrow, cell.hess);
-    if (parent == RW_HIST_NO_PARENT)
-        return;
-    const uint64_t of_parent = (uint64_t)parent * own.n_cells + c;
-    own.d_count[of_parent] -= cell.n;
-    hist_take_sum(own.d_lambda, of_parent, own.narrow, cell.lambda);
+        cell.hess = hist_sum_at(cells.d_hess, at, cells.narrow);
+    return cell;
+}
+
+static __device__ void write_cell(const struct rw_cuda_cells &cells, int newton, uint64_t at,
+                                  const struct cell &cell)
+{
+    cells.d_count[at] = cell.n;
+    hist_set_sum(cells.d_lambda, at, cells.narrow, cell.lambda);
     if (newton)
-        hist_take_sum(own.d_hess, of_parent, own.narrow, cell.hess);
+        hist_set_sum(cells.d_hess, at, cells.narrow, cell.hess);
+}
+
+/* Returns own cell `c` of a node's parent, if it has one. */
+static __device__ struct cell of_parent(const struct rw_cuda_exchange &a, int g, uint32_t c,
+                                        uint32_t node)
+{
+    const uint64_t at = (uint64_t)a.parent[node] * a.own[g].n_cells + c;
+    struct cell none = {0, 0, 0};
+    return a.parent[node] == RW_HIST_NO_PARENT ? none : read_cell(a.own[g], a.newton, at);
+}
+
+/* Writes a node's own cell `c`, and subtracts it from its parent's. */
+static __device__ void put_own(const struct rw_cuda_exchange &a, int g, uint32_t c, uint32_t node,
+                               const struct cell &cell, struct cell parent)
+{
+    const struct rw_cuda_cells &own = a.own[g];
+    write_cell(own, a.newton, (uint64_t)(a.to + node) * own.n_cells + c, cell);
+    parent.n -= cell.n;
+    parent.lambda -= cell.lambda;
+    parent.hess -= cell.hess;
+    if (a.parent[node] != RW_HIST_NO_PARENT)
+        write_cell(own, a.newton, (uint64_t)a.parent[node] * own.n_cells + c, parent);
 }
 
 static __global__ void __launch_bounds__(THREADS)
@@ -113,11 +134,8 @@ static __global__ void __launch_bounds__(THREADS)
     struct cell cell = {0, 0, 0};
     if (c - a.begin[g] < n) {
         const struct rw_cuda_cells &from = a.built[g];
-        const uint64_t at = (uint64_t)blockIdx.y * from.n_cells + first + (c - a.begin[g]);
-        cell.n = from.d_count[at];
-        cell.lambda = hist_sum_at(from.d_lambda, at, from.narrow);
-        if (a.newton)
-            cell.hess = hist_sum_at(from.d_hess, at, from.narrow);
+        cell = read_cell(from, a.newton,
+                         (uint64_t)blockIdx.y * from.n_cells + first + (c - a.begin[g]));
     }
     put(a, wire, worker, c, cell);
 }
@@ -133,8 +151,8 @@ static __global__ void __launch_bounds__(THREADS)
     const struct rw_cuda_cells &own = a.own[g];
     if (c - a.begin[g] >= own.n_cells)
         return;
-    put_own(own, a.newton, c - a.begin[g], a.to + blockIdx.y, a.parent[blockIdx.y],
-            get(a, wire, c));
+    const uint32_t at = c - a.begin[g], node = blockIdx.y;
+    put_own(a, g, at, node, get(a, wire, c), of_parent(a, g, at, node));
 }
 
 extern "C" int rw_cuda_workers_pack(const struct rw_cuda_exchange *exchange, void *stream)
@@ -147,6 +165,51 @@ extern "C" int rw_cuda_workers_unpack(const struct rw_cuda_exchange *exchange, v
 {
     const dim3 grid(blocks_for(exchange->n_cells, THREADS), exchange->n_nodes);
     return launch_grid(unpack_kernel, grid, THREADS, stream, *exchange);
+}
+
+/* ---- meetings ---- */
+
+static __global__ void arrive_kernel(const struct rw_cuda_open *d_open, uint32_t n_workers,
+                                     uint32_t worker, uint32_t number)
+{
+    let_next_launch_begin();
+    for (uint32_t r = threadIdx.x; r < n_workers; r += WARP) {
+        volatile uint32_t *const met = d_open[r].d_met + worker;
+        wait_for_launch_before();
+        __threadfence_system();
+        *met = number;
+    }
+}
+
+/* Gives up after minutes, if another GPU was lost. */
+static __global__ void await_kernel(const struct rw_cuda_open *d_open, uint32_t n_workers,
+                                    uint32_t worker, uint32_t number)
+{
+    enum { MOST_LOOKS = 1 << 28 };
+    const volatile uint32_t *const met = d_open[worker].d_met;
+    for (uint32_t r = threadIdx.x; r < n_workers; r += WARP) {
+        for (int looks = 0; (int32_t)(met[r] - number) < 0; looks++) {
+            if (looks == MOST_LOOKS)
+                __trap();
+        }
+    }
+    __threadfence_system();
+    let_next_launch_begin();
+    wait_for_launch_before();
+}
+
+extern "C" int rw_cuda_workers_arrive(const struct rw_cuda_open *d_open, uint32_t n_workers,
+                                      uint32_t worker, uint32_t number, void *stream)
+{
+    return launch_after(arrive_kernel, 1, WARP, 0, (cudaStream_t)stream, d_open, n_workers, worker,
+                        number);
+}
+
+extern "C" int rw_cuda_workers_await(const struct rw_cuda_open *d_open, uint32_t n_workers,
+                                     uint32_t worker, uint32_t number, void *stream)
+{
+    return launch_after(await_kernel, 1, WARP, 0, (cudaStream_t)stream, d_open, n_workers, worker,
+                        number);
 }
 
 /* ---- sums on other GPUs, read in place ---- */
@@ -162,21 +225,26 @@ static __global__ void __launch_bounds__(THREADS)
     if (c >= a.n_cells)
         return;
     const int g = group_of(a, c);
-    const struct rw_cuda_cells &shape = a.built[g];
-    const uint64_t at = (uint64_t)node * shape.n_cells + a.first[g] + (c - a.begin[g]);
+    /* The parent's cell has been complete since the worker's last meeting. */
+    const struct cell parent = of_parent(a, g, c - a.begin[g], node);
+    const uint64_t at = (uint64_t)node * a.built[g].n_cells + a.first[g] + (c - a.begin[g]);
+    const int narrow = a.built[g].narrow;
     struct cell sum = {0, 0, 0};
     for (uint32_t first = 0; first < a.n_workers; first += WORKERS_AT_ONCE) {
+        struct rw_cuda_cells built[WORKERS_AT_ONCE];
         struct cell cell[WORKERS_AT_ONCE];
+        const int n = (int)(a.n_workers - first);
+#pragma unroll
+        for (int k = 0; k < WORKERS_AT_ONCE; k++) {
+            built[k] = a.d_open[first + (k < n ? k : 0)].built[g];
+            built[k].narrow = narrow;
+        }
+        wait_for_launch_before();
 #pragma unroll
         for (int k = 0; k < WORKERS_AT_ONCE; k++) {
             cell[k] = {0, 0, 0};
-            if (first + k >= a.n_workers)
-                continue;
-            const struct rw_cuda_built &from = a.d_built[(first + k) * a.n_groups + g];
-            cell[k].n = from.d_count[at];
-            cell[k].lambda = hist_sum_at(from.d_lambda, at, shape.narrow);
-            if (a.newton)
-                cell[k].hess = hist_sum_at(from.d_hess, at, shape.narrow);
+            if (k < n)
+                cell[k] = read_cell(built[k], a.newton, at);
         }
 #pragma unroll
         for (int k = 0; k < WORKERS_AT_ONCE; k++) {
@@ -185,11 +253,13 @@ static __global__ void __launch_bounds__(THREADS)
             sum.hess += cell[k].hess;
         }
     }
-    put_own(a.own[g], a.newton, c - a.begin[g], a.to + node, a.parent[node], sum);
+    put_own(a, g, c - a.begin[g], node, sum, parent);
 }
 
 extern "C" int rw_cuda_workers_gather(const struct rw_cuda_exchange *exchange, void *stream)
 {
     const dim3 grid(blocks_for(exchange->n_cells, THREADS), exchange->n_nodes);
-    return launch_grid(gather_kernel, grid, THREADS, stream, *exchange);
+    return exchange->n_cells
+               ? launch_after(gather_kernel, grid, THREADS, 0, (cudaStream_t)stream, *exchange)
+               : cudaSuccess;
 }

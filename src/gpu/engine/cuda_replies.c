@@ -73,13 +73,13 @@ void rw_cuda_replies_number(struct rw_cuda_replies *replies, struct rw_cuda_sear
         search->reply_set = replies->set + number % 2 * RW_CUDA_MOST_SEARCHED;
 }
 
-int rw_cuda_replies_await(struct rw_cuda_replies *replies, uint32_t n)
+int rw_cuda_replies_await(struct rw_cuda_replies *replies, uint32_t i)
 {
-    const struct rw_cuda_reply *reply = &replies->reply[replies->n_searches % 2];
+    const uint64_t *word = replies->reply[replies->n_searches % 2].word[i];
     replies->stage_used = 0;
-    return rw_transfer_await(replies->device, (const uint32_t *)(const void *)reply,
+    return rw_transfer_await(replies->device, (const uint32_t *)(const void *)word,
                              2, /* the low halves of the 64-bit words */
-                             (size_t)n * RW_CUDA_REPLY_WORDS, replies->n_searches);
+                             RW_CUDA_REPLY_WORDS, replies->n_searches);
 }
 
 void rw_cuda_read_reply(const struct rw_host *host, const struct rw_cuda_reply *reply,

@@ -45,8 +45,8 @@ int rw_cuda_take(struct rw_cuda_replies *replies);
 
 /* Numbers the next search, and sets where its replies go. */
 void rw_cuda_replies_number(struct rw_cuda_replies *replies, struct rw_cuda_search *search);
-/* Waits for the first n replies of the last search, and so for all work before it. */
-int rw_cuda_replies_await(struct rw_cuda_replies *replies, uint32_t n);
+/* Waits for reply i of the last search, and so for all work before the search. */
+int rw_cuda_replies_await(struct rw_cuda_replies *replies, uint32_t i);
 /* Writes the split that a search found for node i. set: [n] the codes that go left, for splits by a
  * categorical feature. A split by bin leaves the split's own set unchanged. */
 void rw_cuda_read_reply(const struct rw_host *host, const struct rw_cuda_reply *reply,

@@ -1,6 +1,6 @@
-/* Implements cuda_workers.h. Between peers no messages are needed. An event on each GPU tells the
- * others that its sums are complete, and each worker's host polls the replies of all searches. A
- * worker that fails does not take away memory that another GPU still reads. */
+/* Implements cuda_workers.h. Between peers no messages are needed. Each GPU tells the others that
+ * its sums are complete, and each worker's host polls the replies of all searches. A worker that
+ * fails does not take away memory that another GPU still reads. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,18 +10,14 @@
 /* Most bytes of the buffers and messages of one call. They limit the number of its nodes. */
 enum { CALL_BYTES = 1 << 28 };
 
-/* The events of a worker: its sums were built; it has read those of its peers. */
-enum event { BUILT, READ };
-
 /* Memory of a worker that the GPUs and hosts of its peers read. */
 struct rw_cuda_peer {
     struct rw_arena arena; /* of the memory below */
-    struct rw_cuda_built built[RW_CUDA_GROUPS];
+    struct rw_cuda_open open;
     const struct rw_cuda_reply *reply; /* [2], like reply_set as in struct rw_cuda_replies */
     const struct rw_code_set *reply_set;
-    int searches;             /* 1: the worker owns features, so it replies */
-    void *event[2];           /* cudaEvent_t, by enum event */
-    atomic_uint n_records[2]; /* of each event so far */
+    int searches;      /* 1: the worker owns features, so it replies */
+    atomic_uint n_met; /* meetings at which it has arrived */
 };
 
 struct rw_cuda_peers {
@@ -174,14 +170,17 @@ int rw_cuda_peers_publish(struct rw_cuda_workers *workers)
     const struct rw_cuda_exchange *exchange = &workers->exchange;
     struct rw_cuda_peer *own = own_of(workers);
     for (int g = 0; g < exchange->n_groups; g++) {
-        const struct rw_cuda_cells *built = &exchange->built[g];
-        own->built[g] = (struct rw_cuda_built){built->d_count, built->d_lambda, built->d_hess};
+        own->open.built[g] = exchange->built[g];
         own->searches |= exchange->own[g].n_features > 0;
     }
     own->reply = workers->replies->reply;
     own->reply_set = workers->replies->set;
-    RW_TRY(rw_device_event(ctx, &own->arena, 0, &own->event[BUILT]));
-    return rw_device_event(ctx, &own->arena, 0, &own->event[READ]);
+    const size_t bytes = (size_t)workers->peers->n_workers * sizeof(*own->open.d_met);
+    void *d;
+    RW_TRY(rw_device_alloc_in(ctx, &own->arena, &d, bytes));
+    own->open.d_met = d;
+    RW_CU(ctx, cudaMemsetAsync(d, 0, bytes, workers->device->stream));
+    return rw_transfer_wait(workers->device); /* a peer may be first to write to it */
 }
 
 /* ---- the division of features ---- */
@@ -306,54 +305,52 @@ static int pause_for(struct rw_ctx *ctx, uint32_t *n_looks)
     return rw_comm_has_failed(ctx) ? rw_comm_status(ctx, ctx->comm, 1) : RW_OK;
 }
 
-/* Records an event of this worker. Work that it enqueues afterwards follows the same record of all
- * peers. */
-static int meet(struct rw_cuda_workers *workers, enum event which)
+/* Sends the addresses that all workers have published to this GPU. */
+static int send_addresses(struct rw_cuda_workers *workers)
+{
+    struct rw_ctx *ctx = workers->device->ctx;
+    const struct rw_cuda_peers *peers = workers->peers;
+    const size_t n = (size_t)peers->n_workers;
+    RW_FREED struct rw_cuda_open *open = NULL;
+    void *d;
+    RW_TRY(RW_NEW(ctx, open, n));
+    for (size_t r = 0; r < n; r++)
+        open[r] = peers->peer[r].open;
+    RW_TRY(rw_device_alloc_in(ctx, &own_of(workers)->arena, &d, n * sizeof(*open)));
+    workers->exchange.d_open = d;
+    return rw_transfer_write(workers->device, d, open, n * sizeof(*open));
+}
+
+/* A meeting: work that this worker enqueues afterwards begins when what all workers enqueued before
+ * is complete. */
+static int meet(struct rw_cuda_workers *workers)
 {
     struct rw_ctx *ctx = workers->device->ctx;
     struct rw_cuda_peers *peers = workers->peers;
     struct rw_cuda_peer *own = own_of(workers);
-    RW_CU(ctx, cudaEventRecord(own->event[which], workers->device->stream));
-    const unsigned n =
-        atomic_fetch_add_explicit(&own->n_records[which], 1, memory_order_release) + 1;
-    for (int r = 0; r < peers->n_workers; r++) {
-        struct rw_cuda_peer *peer = &peers->peer[r];
+    const uint32_t n = (uint32_t)peers->n_workers, worker = (uint32_t)rw_worker(ctx);
+    const uint32_t number = atomic_load(&own->n_met) + 1;
+    if (!workers->exchange.d_open) /* once */
+        RW_TRY(send_addresses(workers));
+    RW_CUDA_LAUNCH(workers, rw_cuda_workers_arrive, workers->exchange.d_open, n, worker, number);
+    atomic_store_explicit(&own->n_met, number, memory_order_release);
+    for (uint32_t r = 0; r < n; r++) {
         uint32_t n_looks = 0;
-        if (peer == own)
-            continue;
-        while ((int)(atomic_load_explicit(&peer->n_records[which], memory_order_acquire) - n) < 0)
+        while ((int32_t)(atomic_load_explicit(&peers->peer[r].n_met, memory_order_acquire) -
+                         number) < 0)
             RW_TRY(pause_for(ctx, &n_looks));
-        RW_CU(ctx, cudaStreamWaitEvent(workers->device->stream, peer->event[which], 0));
     }
+    RW_CUDA_LAUNCH(workers, rw_cuda_workers_await, workers->exchange.d_open, n, worker, number);
     return RW_OK;
 }
 
 /* ---- histograms in place ---- */
 
-/* Sends the addresses of all workers' sums to this GPU. */
-static int send_addresses(struct rw_cuda_workers *workers)
-{
-    struct rw_ctx *ctx = workers->device->ctx;
-    const struct rw_cuda_peers *peers = workers->peers;
-    const size_t n_groups = (size_t)workers->exchange.n_groups;
-    const size_t n = (size_t)peers->n_workers * n_groups;
-    RW_FREED struct rw_cuda_built *built = NULL;
-    void *d;
-    RW_TRY(RW_NEW(ctx, built, n));
-    for (size_t r = 0; r < (size_t)peers->n_workers; r++)
-        memcpy(built + r * n_groups, peers->peer[r].built, n_groups * sizeof(*built));
-    RW_TRY(rw_device_alloc_in(ctx, &own_of(workers)->arena, &d, n * sizeof(*built)));
-    workers->exchange.d_built = d;
-    return rw_transfer_write(workers->device, d, built, n * sizeof(*built));
-}
-
 static int gather(struct rw_cuda_workers *workers)
 {
     const struct rw_cuda_exchange *exchange = &workers->exchange;
     const size_t cell_bytes = rw_hist_cell_bytes(exchange->newton, exchange->built[0].narrow);
-    if (!exchange->d_built) /* once */
-        RW_TRY(send_addresses(workers));
-    RW_TRY(meet(workers, BUILT));
+    RW_TRY(meet(workers));
     RW_CUDA_LAUNCH(workers, rw_cuda_workers_gather, exchange);
     workers->is_unread = 1;
     workers->device->ctx->comm->bytes_sent +=
@@ -363,12 +360,12 @@ static int gather(struct rw_cuda_workers *workers)
 
 /* ---- splits ---- */
 
-static int await(struct rw_cuda_workers *workers, const struct rw_cuda_reply *reply, uint32_t n)
+static int await(struct rw_cuda_workers *workers, const struct rw_cuda_reply *reply, uint32_t i)
 {
-    const uint32_t *const word = (const uint32_t *)(const void *)reply;
+    const uint32_t *const word = (const uint32_t *)(const void *)reply->word[i];
     uint32_t n_looks = 0;
-    for (size_t i = 0; i < (size_t)n * RW_CUDA_REPLY_WORDS; i++) {
-        while (__atomic_load_n(&word[2 * i], __ATOMIC_ACQUIRE) != workers->replies->n_searches)
+    for (int k = 0; k < RW_CUDA_REPLY_WORDS; k++) {
+        while (__atomic_load_n(&word[2 * k], __ATOMIC_ACQUIRE) != workers->replies->n_searches)
             RW_TRY(pause_for(workers->device->ctx, &n_looks));
     }
     return RW_OK;
@@ -385,9 +382,9 @@ int rw_cuda_peers_best(struct rw_cuda_workers *workers, const int32_t *slots, ui
         const struct rw_cuda_reply *reply = peer->reply + which;
         const struct rw_code_set *set =
             peer->reply_set ? peer->reply_set + which * RW_CUDA_MOST_SEARCHED : NULL;
-        RW_TRY(await(workers, reply, n));
         for (uint32_t i = 0; i < n; i++) {
             struct rw_split split;
+            RW_TRY(await(workers, reply, i));
             rw_cuda_read_reply(workers->host, reply, set, i, slots[i], &split);
             if (rw_split_is_better(&split, &out[i]))
                 rw_split_copy(&out[i], &split);
@@ -410,7 +407,7 @@ int rw_cuda_workers_begin_sums(struct rw_cuda_workers *workers, uint32_t n, uint
     if (!workers->is_unread)
         return RW_OK;
     workers->is_unread = 0;
-    return meet(workers, READ);
+    return meet(workers);
 }
 
 static int send_messages(struct rw_cuda_workers *workers, const struct rw_sibling *siblings,

@@ -291,16 +291,16 @@ int rw_cuda_best_splits(struct rw_engine *engine, const int32_t *slots, int n, s
         else if (cuda->n_searched != some)
             return rw_fail(engine->ctx, RW_ERR_INTERNAL, "splits of the wrong slots");
         cuda->n_searched = 0;
-        if (search->n_blocks > 0) /* else there are no features, and no kernel replies */
-            RW_TRY(rw_cuda_replies_await(&cuda->replies, some));
         for (uint32_t i = 0; i < some; i++) {
             struct rw_split *split = &out[first + (int)i];
             const int32_t slot = slots[first + (int)i];
             split->slot = slot;
             split->column = -1;
             split->is_set = 0;
-            if (search->n_blocks > 0)
-                rw_cuda_read_reply(&cuda->host, search->reply, search->reply_set, i, slot, split);
+            if (search->n_blocks == 0) /* there are no features, and no kernel replies */
+                continue;
+            RW_TRY(rw_cuda_replies_await(&cuda->replies, i));
+            rw_cuda_read_reply(&cuda->host, search->reply, search->reply_set, i, slot, split);
         }
         if (cuda->workers.peers)
             RW_TRY(rw_cuda_peers_best(&cuda->workers, slots + first, some, out + first));

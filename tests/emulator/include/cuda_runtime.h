@@ -169,6 +169,10 @@ static inline void __threadfence()
 static inline void __threadfence_system()
 {
 }
+static inline void __trap()
+{
+    abort();
+}
 
 /* Lanes are numbered within groups of `width`. */
 template <class T> T __shfl_sync(unsigned mask, T value, int from, int width = 32)
