@@ -290,7 +290,7 @@ static inline struct rw_cuda_wire rw_cuda_wire_of(int newton, int bits, uint32_t
 /* The most groups: for codes of 4, 8 and 16 bits. */
 enum { RW_CUDA_GROUPS = 3 };
 
-/* What a worker lets the GPUs of its peers read and write, on its own GPU. */
+/* Memory of a worker's GPU that its peers read, and d_met, which they write. */
 struct rw_cuda_open {
     struct rw_cuda_cells built[RW_CUDA_GROUPS]; /* the sums that it has built */
     uint32_t *d_met; /* [n_workers] the last meeting at which each worker has arrived */

@@ -321,8 +321,8 @@ static int send_addresses(struct rw_cuda_workers *workers)
     return rw_transfer_write(workers->device, d, open, n * sizeof(*open));
 }
 
-/* A meeting: work that this worker enqueues afterwards begins when what all workers enqueued before
- * is complete. */
+/* A meeting: work that this worker enqueues afterwards begins once the work that all workers
+ * enqueued before it is complete. */
 static int meet(struct rw_cuda_workers *workers)
 {
     struct rw_ctx *ctx = workers->device->ctx;

@@ -238,7 +238,7 @@ static __device__ void end_part(const struct rw_cuda_partition &a, uint32_t numb
     *(volatile uint32_t *)to.word = to.value;
 }
 
-/* What the threads of a block share. */
+/* The shared memory of a block. */
 struct shared {
     struct flag_word of_word[WORDS];
     unsigned long long placed; /* as in d_placed, before this chunk */
