@@ -192,8 +192,7 @@ struct rw_cuda_search {
     const int8_t *d_direction;   /* by the engine's feature; NULL: no monotone constraints */
     uint32_t launch;             /* number of this search; differs from that of the search before */
     uint32_t n;                  /* nodes searched */
-    /* Blocks per node: rw_cuda_search_blocks() of all groups together, plus n_sets. */
-    uint32_t n_blocks;
+    uint32_t n_blocks;           /* per node that write a result */
     uint32_t buffer[RW_CUDA_MOST_SEARCHED]; /* [n] buffer of each node searched */
     const double *d_penalty;                /* by the engine's feature; NULL: no feature costs */
     /* [n][n_allowed_words] bits by the engine's feature; NULL: all are allowed */
@@ -206,20 +205,10 @@ struct rw_cuda_search {
     /* [n] page-locked: the codes that go left, written for splits with RW_CUDA_BY_SET. */
     struct rw_code_set *reply_set;
 };
-/* Returns the number of blocks per node that write a result, at most n_features. */
-uint32_t rw_cuda_search_blocks(const struct rw_cuda_search *search,
-                               const struct rw_cuda_cells *cells);
-/* Searches a group, except categorical features. For each node, its blocks are those from
- * first_block on. */
-int rw_cuda_search_group(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
-                         uint32_t first_block, void *stream);
-/* Returns 1 if the search of a group takes two launches; the second has one block per node. That is
- * faster from RW_TUNE_SPLIT_ROUGH pairs of node and feature on. The group must have several
- * features, without too many bins for the kernels. They must have neither monotone constraints nor
- * costs, and all must be allowed in each node, without noise. */
-int rw_cuda_is_rough(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells);
-/* Searches the group's categorical features, with a block for each node and feature. Call it after
- * rw_cuda_search_group of all groups. */
+/* Searches all groups, categorical features last (cu_category.cu). Sets n_blocks and d_score. */
+int rw_cuda_search_nodes(struct rw_cuda_search *search, const struct rw_cuda_cells *cells,
+                         const struct rw_cuda_categories *categories, int n_groups, void *stream);
+/* Its launch for a group's categorical features, with a block for each node and feature. */
 int rw_cuda_search_categories(const struct rw_cuda_search *search,
                               const struct rw_cuda_cells *cells,
                               const struct rw_cuda_categories *categories, uint32_t first_block,
@@ -241,13 +230,9 @@ struct rw_cuda_level {
     struct rw_cuda_found *d_best;
     uint32_t *d_n_left;
 };
-/* Three steps: the first and the third for each group. first_feature: number of features of the
- * groups before. n_features: of all groups. */
-int rw_cuda_level_group(const struct rw_cuda_level *level, const struct rw_cuda_cells *cells,
-                        uint32_t first_feature, void *stream);
-int rw_cuda_level_pick(const struct rw_cuda_level *level, uint32_t n_features, void *stream);
-int rw_cuda_level_left(const struct rw_cuda_level *level, const struct rw_cuda_cells *cells,
-                       uint32_t first_feature, void *stream);
+/* Finds the best split by each feature of each group, the best of these, and its counts. */
+int rw_cuda_level_split(const struct rw_cuda_level *level, const struct rw_cuda_cells *cells,
+                        int n_groups, void *stream);
 
 /* Copies n_cells cells of feature f in all nodes to d_cell: [level->n][stride]. They are 0 if the
  * feature is not sampled for the tree. */

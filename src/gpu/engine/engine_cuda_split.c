@@ -109,33 +109,6 @@ static void set_least(struct rw_cuda_search *search, int narrow)
                                            : 1;
 }
 
-/* Launches searches of all features, categorical ones last (cu_category.cu explains why). Rough
- * scores are stored after the blocks' results. There is room, since a rough search has one block
- * per node in place of two or more. */
-static int launch_search(struct rw_cuda *cuda, struct rw_cuda_search *search)
-{
-    uint32_t first_block = 0;
-    search->n_blocks = search->n_sets;
-    for (int g = 0; g < cuda->n_groups; g++)
-        search->n_blocks += rw_cuda_search_blocks(search, &cuda->cells[g]);
-    search->d_score = (float *)(void *)(search->d_best + (size_t)search->n * search->n_blocks);
-    for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_cuda_cells *cells = &cuda->cells[g];
-        const int is_rough = rw_cuda_is_rough(search, cells);
-        RW_CUDA_LAUNCH(cuda, rw_cuda_search_group, search, cells, first_block);
-        first_block += rw_cuda_search_blocks(search, cells);
-        search->d_score += is_rough ? (size_t)search->n * cells->n_features : 0;
-    }
-    for (int g = 0; g < cuda->n_groups; g++) {
-        if (cuda->categories[g].n == 0)
-            continue;
-        RW_CUDA_LAUNCH(cuda, rw_cuda_search_categories, search, &cuda->cells[g],
-                       &cuda->categories[g], first_block);
-        first_block += cuda->categories[g].n;
-    }
-    return RW_OK;
-}
-
 /* Sends the set of features that may split each of these slots, if such sets are needed. */
 static int send_allowed(struct rw_cuda *cuda, const int32_t *slots, uint32_t n,
                         struct rw_cuda_search *search)
@@ -164,7 +137,9 @@ static int begin_search(struct rw_cuda *cuda, const int32_t *slots, uint32_t n)
         RW_TRY(buffer_of(cuda, slots[i], &search->buffer[i]));
     set_least(search, cuda->cells[0].narrow);
     RW_TRY(send_allowed(cuda, slots, n, search));
-    return launch_search(cuda, search);
+    RW_CUDA_LAUNCH(cuda, rw_cuda_search_nodes, search, cuda->cells, cuda->categories,
+                   cuda->n_groups);
+    return RW_OK;
 }
 
 int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n)
@@ -176,24 +151,6 @@ int rw_cuda_ask_splits(struct rw_engine *engine, const int32_t *slots, int n)
 }
 
 /* ---- levels ---- */
-
-/* Launches the search for the split of a level: by each feature, then the best of all. */
-static int launch_level(struct rw_cuda *cuda, const struct rw_cuda_level *level)
-{
-    uint32_t n = 0, first = 0;
-    for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_cuda_cells *cells = &cuda->cells[g];
-        RW_CUDA_LAUNCH(cuda, rw_cuda_level_group, level, cells, n);
-        n += cells->n_features;
-    }
-    RW_CUDA_LAUNCH(cuda, rw_cuda_level_pick, level, n);
-    for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_cuda_cells *cells = &cuda->cells[g];
-        RW_CUDA_LAUNCH(cuda, rw_cuda_level_left, level, cells, first);
-        first += cells->n_features;
-    }
-    return RW_OK;
-}
 
 /* Reads the cells of feature f of a group, in all nodes of the level, to cuda->level.cell. */
 static int read_cells(struct rw_cuda *cuda, int g, uint32_t f, uint32_t n_cells)
@@ -259,7 +216,7 @@ static int best_level(struct rw_cuda *cuda, const int32_t *slots, int n, struct 
     level->d_noise = NULL;
     if (engine->rules.split.gain_noise > 0.0)
         level->d_noise = (const double *)piece.d + rw_noise_word(engine) / 2;
-    RW_TRY(launch_level(cuda, level));
+    RW_CUDA_LAUNCH(cuda, rw_cuda_level_split, level, cuda->cells, cuda->n_groups);
     struct rw_cuda_found best;
     RW_TRY(rw_cuda_ask(&cuda->replies, level->d_best, sizeof(best) + buffers, 0));
     RW_TRY(rw_cuda_take(&cuda->replies));

@@ -172,25 +172,19 @@ static __global__ void __launch_bounds__(THREADS)
             cells.d_sampled[f] ? cell_at(cells, first + c) : none;
 }
 
-extern "C" int rw_cuda_level_group(const struct rw_cuda_level *level,
-                                   const struct rw_cuda_cells *cells, uint32_t first_feature,
-                                   void *stream)
+extern "C" int rw_cuda_level_split(const struct rw_cuda_level *level,
+                                   const struct rw_cuda_cells *cells, int n_groups, void *stream)
 {
-    auto *const kernel = cells->n_bins <= THREADS ? level_kernel<1> : level_kernel<MOST_BINS>;
-    return launch_grid(kernel, cells->n_features, THREADS, stream, *level, *cells, first_feature);
-}
-
-extern "C" int rw_cuda_level_pick(const struct rw_cuda_level *level, uint32_t n_features,
-                                  void *stream)
-{
-    return launch_grid(pick_kernel, 1, THREADS, stream, *level, n_features);
-}
-
-extern "C" int rw_cuda_level_left(const struct rw_cuda_level *level,
-                                  const struct rw_cuda_cells *cells, uint32_t first_feature,
-                                  void *stream)
-{
-    return launch_grid(left_kernel, level->n, THREADS, stream, *level, *cells, first_feature);
+    uint32_t n = 0;
+    for (int g = 0; g < n_groups; n += cells[g++].n_features) {
+        auto *const kernel = cells[g].n_bins <= THREADS ? level_kernel<1> : level_kernel<MOST_BINS>;
+        TRY_CUDA(launch_grid(kernel, cells[g].n_features, THREADS, stream, *level, cells[g], n));
+    }
+    TRY_CUDA(launch_grid(pick_kernel, 1, THREADS, stream, *level, n));
+    n = 0;
+    for (int g = 0; g < n_groups; n += cells[g++].n_features)
+        TRY_CUDA(launch_grid(left_kernel, level->n, THREADS, stream, *level, cells[g], n));
+    return cudaSuccess;
 }
 
 extern "C" int rw_cuda_level_cells(const struct rw_cuda_level *level,

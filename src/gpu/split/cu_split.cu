@@ -428,7 +428,7 @@ static __global__ void __launch_bounds__(EXACT_WARPS *WARP)
         reply(a, best);
 }
 
-/* The arguments of rw_cuda_search_group. */
+/* A group to search. For each node, its blocks are those from first_block on. */
 struct group {
     const struct rw_cuda_search *search;
     const struct rw_cuda_cells *cells;
@@ -445,8 +445,9 @@ template <class S, int CHUNKS> static cudaError_t launch_rough(const struct grou
                         g.stream, *g.search, *g.cells, g.first_block);
 }
 
-extern "C" int rw_cuda_is_rough(const struct rw_cuda_search *search,
-                                const struct rw_cuda_cells *cells)
+/* Returns 1 if the search of a group takes these two launches: from RW_TUNE_SPLIT_ROUGH pairs of
+ * node and feature on, since that is faster, and if the kernels can do it. */
+static int is_rough(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells)
 {
     return !search->d_allowed && !search->d_penalty && !search->d_direction && cells->d_row &&
            cells->n_features > 1 && cells->n_bins <= MOST_CHUNKS * CHUNK_BINS &&
@@ -632,12 +633,11 @@ static uint32_t warps_of(const struct rw_cuda_search *search, const struct rw_cu
     return warps;
 }
 
-extern "C" uint32_t rw_cuda_search_blocks(const struct rw_cuda_search *search,
-                                          const struct rw_cuda_cells *cells)
+/* Returns the number of blocks per node that write a result, at most n_features. */
+static uint32_t blocks_of(const struct rw_cuda_search *search, const struct rw_cuda_cells *cells)
 {
-    if (rw_cuda_is_rough(search, cells))
-        return 1;
-    return blocks_for(cells->n_features, WARPS / warps_of(search, cells));
+    return is_rough(search, cells) ? 1
+                                   : blocks_for(cells->n_features, WARPS / warps_of(search, cells));
 }
 
 template <class S> static cudaError_t launch(const struct group &g)
@@ -647,14 +647,14 @@ template <class S> static cudaError_t launch(const struct group &g)
     auto *const kernel = bins <= 1   ? search_kernel<S, 1>
                          : bins <= 4 ? search_kernel<S, 4>
                                      : search_kernel<S, MOST_BINS>;
-    return launch_after(kernel, dim3(rw_cuda_search_blocks(g.search, g.cells), g.search->n),
-                        THREADS, 0, g.stream, *g.search, *g.cells, warps, g.first_block);
+    return launch_after(kernel, dim3(blocks_of(g.search, g.cells), g.search->n), THREADS, 0,
+                        g.stream, *g.search, *g.cells, warps, g.first_block);
 }
 
 template <class SUM, int NEWTON> static cudaError_t launch_sums(const struct group &g)
 {
     typedef sums<SUM, NEWTON, 0> plain;
-    if (rw_cuda_is_rough(g.search, g.cells))
+    if (is_rough(g.search, g.cells))
         return g.cells->n_bins <= CHUNK_BINS ? launch_rough<plain, 1>(g)
                                              : launch_rough<plain, MOST_CHUNKS>(g);
     if (g.search->d_allowed || g.search->d_penalty)
@@ -662,14 +662,34 @@ template <class SUM, int NEWTON> static cudaError_t launch_sums(const struct gro
     return g.search->d_direction ? launch<sums<SUM, NEWTON, 1>>(g) : launch<plain>(g);
 }
 
-extern "C" int rw_cuda_search_group(const struct rw_cuda_search *search,
-                                    const struct rw_cuda_cells *cells, uint32_t first_block,
+static cudaError_t launch_group(const struct group &g)
+{
+    if (g.search->n == 0 || g.cells->n_features == 0)
+        return cudaSuccess;
+    if (g.search->rule.newton)
+        return g.cells->narrow ? launch_sums<int32_t, 1>(g) : launch_sums<long long, 1>(g);
+    return g.cells->narrow ? launch_sums<int32_t, 0>(g) : launch_sums<long long, 0>(g);
+}
+
+/* Rough scores are stored after the blocks' results. There is room, since a rough search has one
+ * block per node in place of two or more. */
+extern "C" int rw_cuda_search_nodes(struct rw_cuda_search *search,
+                                    const struct rw_cuda_cells *cells,
+                                    const struct rw_cuda_categories *categories, int n_groups,
                                     void *stream)
 {
-    const struct group g = {search, cells, first_block, (cudaStream_t)stream};
-    if (search->n == 0 || cells->n_features == 0)
-        return cudaSuccess;
-    if (search->rule.newton)
-        return cells->narrow ? launch_sums<int32_t, 1>(g) : launch_sums<long long, 1>(g);
-    return cells->narrow ? launch_sums<int32_t, 0>(g) : launch_sums<long long, 0>(g);
+    uint32_t block = 0;
+    search->n_blocks = search->n_sets;
+    for (int g = 0; g < n_groups; g++)
+        search->n_blocks += blocks_of(search, &cells[g]);
+    search->d_score = (float *)(search->d_best + (size_t)search->n * search->n_blocks);
+    for (int g = 0; g < n_groups; g++) {
+        TRY_CUDA(launch_group({search, &cells[g], block, (cudaStream_t)stream}));
+        block += blocks_of(search, &cells[g]);
+        if (is_rough(search, &cells[g]))
+            search->d_score += (size_t)search->n * cells[g].n_features;
+    }
+    for (int g = 0; g < n_groups; block += categories[g++].n)
+        TRY_CUDA(rw_cuda_search_categories(search, &cells[g], &categories[g], block, stream));
+    return cudaSuccess;
 }
