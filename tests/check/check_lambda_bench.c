@@ -34,7 +34,7 @@ static int run_lambdas(void *user)
     struct bench *b = user;
     const struct rw_cuda_lambda_run run = {
         .d_scores = b->d_score, .d_pair = b->d_pair, .d_info = b->d_info};
-    return rw_cuda_lambdas_run(b->lambda, &run, b->device->stream);
+    return rw_cuda_lambdas_run(b->lambda, &run, 0, 0, b->device->stream);
 }
 
 static int run_metrics(void *user)

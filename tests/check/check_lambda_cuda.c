@@ -301,13 +301,13 @@ static void expect_reals_of_host(struct lambda_case *c, struct integers *want)
 
 static int enqueue(struct lambda_case *c)
 {
-    rw_cuda_lambda_set_tree(c->lambda, LAMBDA_TREE, LAMBDA_FIRST_DOC);
     const struct rw_cuda_lambda_run run = {.d_scores = fenced_at(&c->d_score),
                                            .d_sampled =
                                                c->d_sampled.d ? fenced_at(&c->d_sampled) : NULL,
                                            .d_pair = fenced_at(&c->d_pair),
                                            .d_info = fenced_at(&c->d_info)};
-    return rw_cuda_lambdas_run(c->lambda, &run, c->run->device->stream);
+    return rw_cuda_lambdas_run(c->lambda, &run, LAMBDA_TREE, LAMBDA_FIRST_DOC,
+                               c->run->device->stream);
 }
 
 /* Runs with the set's scores as they are; captured: into a graph, launched twice. */

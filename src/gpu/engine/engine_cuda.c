@@ -59,11 +59,11 @@ static int make_integers(struct rw_cuda *cuda, uint32_t tree)
                                            .d_info = &cuda->quantise.d_begin->info};
     if (some_docs && !of_queries)
         RW_TRY(draw_sample(cuda, tree, 1));
-    rw_cuda_lambda_set_tree(cuda->lambda, tree, cuda->host.base.first_doc);
-    RW_TRY(rw_cuda_lambdas_run(cuda->lambda, &run, cuda->device->stream));
+    RW_TRY(rw_cuda_lambdas_run(cuda->lambda, &run, tree, cuda->host.base.first_doc,
+                               cuda->device->stream));
     if (some_docs && of_queries) { /* pairs need whole queries */
         RW_TRY(draw_sample(cuda, tree, 1));
-        RW_TRY(rw_cuda_lambdas_largest(cuda->lambda, &run, cuda->device->stream));
+        RW_TRY(rw_cuda_lambdas_largest(cuda->lambda, cuda->device->stream));
     }
     cuda->quantise.tree = tree;
     cuda->quantise.first_doc = cuda->host.base.first_doc;

@@ -44,16 +44,6 @@ static uint32_t docs_of(const struct loading *l, uint32_t q)
     return rw_query_range(l->dataset->query_offset, q).n;
 }
 
-static int make_ideals(struct loading *l, uint32_t truncation)
-{
-    struct rw_ctx *ctx = l->tables->ctx;
-    RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->discount, l->longest));
-    RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->ideal, l->n_queries));
-    rw_discounts(l->discount, l->longest);
-    return rw_ideal_dcgs(ctx, l->gains, l->dataset->query_offset, l->n_queries, truncation,
-                         l->discount, l->ideal);
-}
-
 static int load_grades(struct loading *l, enum rw_delta_kind delta)
 {
     if (l->tables->device) {
@@ -63,25 +53,31 @@ static int load_grades(struct loading *l, enum rw_delta_kind delta)
     return RW_DEVICE_TABLE(l->tables, l->args->d_grade, l->grade, l->n_docs);
 }
 
-static int load_rank(struct loading *l)
+/* Changes discounts and ideal DCGs to what YetiRank needs. */
+static void weigh_neighbours(struct loading *l)
 {
-    return rw_cuda_rank_init(l->tables, l->n_docs, l->n_queries, l->dataset->query_offset,
-                             &l->args->rank);
+    const struct rw_neighbours_rule *rule = &l->args->neighbours;
+    l->rules->objective->positions(l->rules->rule, l->discount, l->longest);
+    for (uint32_t q = 0; q < l->n_queries; q++)
+        l->ideal[q] = rw_neighbours_over(rule, l->grade + l->dataset->query_offset[q],
+                                         docs_of(l, q), l->ideal[q]);
 }
 
-/* Makes the tables of objectives that rank: discounts, ideal DCGs and the ranking. */
-static int load_ideals(struct loading *l)
+/* Makes the tables of discounts and ideal DCGs. */
+static int load_ideals(struct loading *l, uint32_t truncation)
 {
+    struct rw_ctx *ctx = l->tables->ctx;
+    if (l->tables->device) {
+        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->discount, l->longest));
+        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->ideal, l->n_queries));
+        rw_discounts(l->discount, l->longest);
+        RW_TRY(rw_ideal_dcgs(ctx, l->gains, l->dataset->query_offset, l->n_queries, truncation,
+                             l->discount, l->ideal));
+        if (l->args->kind == RW_OBJECTIVE_NEIGHBOURS)
+            weigh_neighbours(l);
+    }
     RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_discount, l->discount, l->longest));
-    RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_ideal, l->ideal, l->n_queries));
-    return load_rank(l);
-}
-
-/* Makes the arrays of real gradients, which the caller or a kernel writes. */
-static int load_gradients(struct loading *l)
-{
-    RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_gradient, NULL, l->n_docs));
-    return RW_DEVICE_TABLE(l->tables, l->args->d_hessian, NULL, l->n_docs);
+    return RW_DEVICE_TABLE(l->tables, l->args->d_ideal, l->ideal, l->n_queries);
 }
 
 /* ---- LambdaRank's work ---- */
@@ -191,8 +187,8 @@ static int load_lambdas(struct loading *l)
     struct rw_ctx *ctx = tables->ctx;
     struct rw_objective_args *args = l->args;
     args->rule = l->rules->lambda;
+    RW_TRY(load_ideals(l, args->rule.truncation));
     if (tables->device) {
-        RW_TRY(make_ideals(l, args->rule.truncation));
         RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->gain, l->n_docs));
         RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->slot, l->n_docs));
         rw_parallel(ctx, ctx->n_threads, l->n_queries, 64, order_queries, l);
@@ -204,31 +200,10 @@ static int load_lambdas(struct loading *l)
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_job, l->job, args->n_jobs));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_total, NULL, args->n_spread));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_gain, l->gain, l->n_docs));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_slot, l->slot, l->n_docs));
-    return load_ideals(l);
+    return RW_DEVICE_TABLE(tables, args->d_slot, l->slot, l->n_docs);
 }
 
 /* ---- The other objectives ---- */
-
-/* Residuals and user gradients. */
-static int load_reals(struct loading *l)
-{
-    if (l->args->kind == RW_OBJECTIVE_RESIDUALS)
-        return RW_DEVICE_TABLE(l->tables, l->args->d_label, l->dataset->label, l->n_docs);
-    return load_gradients(l);
-}
-
-/* Softmax, queryrmse and logistic. */
-static int load_queries(struct loading *l)
-{
-    if (l->args->kind != RW_OBJECTIVE_LOGISTIC)
-        RW_TRY(load_rank(l)); /* only for queries by size */
-    if (l->rules->objective->ranks)
-        RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_gain, l->gains, l->n_docs));
-    else
-        RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_label, l->dataset->label, l->n_docs));
-    return load_gradients(l);
-}
 
 static int order_grades(void *user, struct rw_share *share)
 {
@@ -279,60 +254,70 @@ static int load_deltas(struct loading *l)
     args->cutoff = rw_delta_cutoff(delta);
     args->draws = pairs > 0.0 ? (uint32_t)pairs : 0;
     RW_TRY(load_grades(l, args->delta));
-    if (tables->device)
-        RW_TRY(make_ideals(l, args->rule.truncation));
+    RW_TRY(load_ideals(l, args->rule.truncation));
     if (args->draws)
         RW_TRY(load_drawn(l));
-    RW_TRY(load_ideals(l));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_at, NULL, l->n_docs));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_prefix[0], NULL, l->n_docs));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_prefix[1], NULL, l->n_docs));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_index, NULL, l->n_docs));
-    return load_gradients(l);
+    return RW_DEVICE_TABLE(tables, args->d_index, NULL, l->n_docs);
 }
 
 /* YetiRank. */
 static int load_neighbours(struct loading *l)
 {
-    struct rw_device_tables *tables = l->tables;
     struct rw_objective_args *args = l->args;
-    const struct rw_neighbours_rule *rule = &args->neighbours;
-    if (tables->device)
+    if (l->tables->device)
         rw_neighbours_rule_init(&args->neighbours, l->rules->rule);
-    RW_TRY(load_grades(l, rule->kind));
-    if (tables->device) {
-        RW_TRY(make_ideals(l, rule->truncation));
-        l->rules->objective->positions(l->rules->rule, l->discount, l->longest);
-        for (uint32_t q = 0; q < l->n_queries; q++)
-            l->ideal[q] = rw_neighbours_over(rule, l->grade + l->dataset->query_offset[q],
-                                             docs_of(l, q), l->ideal[q]);
-    }
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_power, NULL, l->n_docs));
-    RW_TRY(RW_DEVICE_TABLE(tables, args->d_key, NULL, l->n_docs));
-    return load_ideals(l);
+    RW_TRY(load_grades(l, args->neighbours.kind));
+    RW_TRY(load_ideals(l, args->neighbours.truncation));
+    RW_TRY(RW_DEVICE_TABLE(l->tables, args->d_power, NULL, l->n_docs));
+    return RW_DEVICE_TABLE(l->tables, args->d_key, NULL, l->n_docs);
 }
 
 /* ---- The table ---- */
 
+/* Tables that several objectives need. GRADIENTS: real ones, of the user or a kernel. */
+enum { RANK = 1, GAINS = 2, LABELS = 4, GRADIENTS = 8 };
+
 struct objective {
-    /* Makes the tables. Without a device it only counts their bytes. */
-    int (*load)(struct loading *);
-    /* Enqueues the final integers, or the real gradients if load_gradients made their arrays. NULL:
-     * residuals and user gradients. */
+    int needs;
+    /* Enqueues the final integers, or real gradients. NULL: residuals and user gradients. */
     int (*launch)(const struct rw_objective_args *, void *stream);
+    int (*load)(struct loading *); /* makes the objective's own tables; NULL: there are none */
 };
 
 static const struct objective objectives[] = {
-    [RW_OBJECTIVE_HOST] = {load_reals, NULL},
-    [RW_OBJECTIVE_PAIRS] = {load_lambdas, rw_cuda_lambda_pairs},
-    [RW_OBJECTIVE_RESIDUALS] = {load_reals, NULL},
-    [RW_OBJECTIVE_NEIGHBOURS] = {load_neighbours, rw_cuda_neighbours},
-    [RW_OBJECTIVE_LOGISTIC] = {load_queries, rw_cuda_queries},
-    [RW_OBJECTIVE_QUERYRMSE] = {load_queries, rw_cuda_queries},
-    [RW_OBJECTIVE_LISTNET] = {load_queries, rw_cuda_queries},
-    [RW_OBJECTIVE_XENDCG] = {load_queries, rw_cuda_queries},
-    [RW_OBJECTIVE_DELTAS] = {load_deltas, rw_cuda_deltas},
+    [RW_OBJECTIVE_HOST] = {GRADIENTS, NULL, NULL},
+    [RW_OBJECTIVE_PAIRS] = {RANK, rw_cuda_lambda_pairs, load_lambdas},
+    [RW_OBJECTIVE_RESIDUALS] = {LABELS, NULL, NULL},
+    [RW_OBJECTIVE_NEIGHBOURS] = {RANK, rw_cuda_neighbours, load_neighbours},
+    [RW_OBJECTIVE_LOGISTIC] = {LABELS | GRADIENTS, rw_cuda_queries, NULL},
+    [RW_OBJECTIVE_QUERYRMSE] = {RANK | LABELS | GRADIENTS, rw_cuda_queries, NULL},
+    [RW_OBJECTIVE_LISTNET] = {RANK | GAINS | GRADIENTS, rw_cuda_queries, NULL},
+    [RW_OBJECTIVE_XENDCG] = {RANK | GAINS | GRADIENTS, rw_cuda_queries, NULL},
+    [RW_OBJECTIVE_DELTAS] = {RANK | GRADIENTS, rw_cuda_deltas, load_deltas},
 };
+
+static int load(struct loading *l, const struct objective *objective)
+{
+    struct rw_device_tables *tables = l->tables;
+    struct rw_objective_args *args = l->args;
+    if (l->dataset->weight)
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_doc_weight, l->dataset->weight, l->n_docs));
+    if (objective->needs & RANK)
+        RW_TRY(rw_cuda_rank_init(tables, l->n_docs, l->n_queries, l->dataset->query_offset,
+                                 &args->rank));
+    if (objective->needs & GAINS)
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_gain, l->gains, l->n_docs));
+    if (objective->needs & LABELS)
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_label, l->dataset->label, l->n_docs));
+    if (objective->needs & GRADIENTS) {
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_gradient, NULL, l->n_docs));
+        RW_TRY(RW_DEVICE_TABLE(tables, args->d_hessian, NULL, l->n_docs));
+    }
+    return objective->load ? objective->load(l) : RW_OK;
+}
 
 /* ---- The object ---- */
 
@@ -359,8 +344,6 @@ int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
     }
     if (device)
         args->n_multiprocessors = device->n_multiprocessors;
-    if (dataset->weight)
-        RW_TRY(RW_DEVICE_TABLE(&lambda->tables, args->d_doc_weight, dataset->weight, args->n_docs));
     lambda->gradients_by = rules->gradients_by;
     lambda->objective = &objectives[args->kind];
     RW_RELEASED(loading_release)
@@ -373,7 +356,7 @@ int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
                               .n_queries = dataset->n_queries,
                               .longest =
                                   rw_longest_query(dataset->query_offset, dataset->n_queries)};
-    RW_TRY(lambda->objective->load(&loading));
+    RW_TRY(load(&loading, lambda->objective));
     *out = RW_TAKE(lambda);
     return RW_OK;
 }
@@ -400,43 +383,37 @@ int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *grad
     return rw_transfer_write(device, lambda->args.d_hessian, hessians, bytes);
 }
 
-void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint32_t first_doc)
-{
-    lambda->args.tree = tree;
-    lambda->args.first_doc = first_doc;
-}
-
-static int run_reals(const struct rw_cuda_lambda *lambda, void *stream)
+/* Finds the largest magnitudes of all workers, and rounds real gradients. */
+static int finish(const struct rw_cuda_lambda *lambda, void *stream)
 {
     const struct rw_objective_args *args = &lambda->args;
-    struct rw_ctx *ctx = lambda->tables.ctx;
-    RW_CU(ctx, rw_cuda_gradients_find(args, stream));
-    if (args->is_fixed)
-        return rw_device_max(lambda->tables.device, &args->run.d_info->largest_lambda, 2);
-    RW_TRY(rw_device_max(lambda->tables.device, &args->run.d_info->gradient_bits, 2));
-    RW_CU(ctx, rw_cuda_gradients_round(args, stream));
+    const struct rw_device *device = lambda->tables.device;
+    const int is_real = args->d_gradient || !lambda->objective->launch;
+    if (is_real)
+        RW_CU(device->ctx, rw_cuda_gradients_find(args, stream));
+    if (!is_real || args->is_fixed)
+        return rw_device_max(device, &args->run.d_info->largest_lambda, 2);
+    RW_TRY(rw_device_max(device, &args->run.d_info->gradient_bits, 2));
+    RW_CU(device->ctx, rw_cuda_gradients_round(args, stream));
     return RW_OK;
 }
 
 int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
-                        void *stream)
+                        uint32_t tree, uint32_t first_doc, void *stream)
 {
     lambda->args.run = *run;
+    lambda->args.tree = tree;
+    lambda->args.first_doc = first_doc;
     if (lambda->objective->launch)
         RW_CU(lambda->tables.ctx, lambda->objective->launch(&lambda->args, stream));
-    if (lambda->args.d_gradient || !lambda->objective->launch)
-        return run_reals(lambda, stream);
-    return rw_device_max(lambda->tables.device, &run->d_info->largest_lambda, 2);
+    return finish(lambda, stream);
 }
 
-int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
-                            void *stream)
+int rw_cuda_lambdas_largest(const struct rw_cuda_lambda *lambda, void *stream)
 {
-    lambda->args.run = *run;
-    if (lambda->args.d_gradient)
-        return run_reals(lambda, stream);
-    RW_CU(lambda->tables.ctx, rw_cuda_gradients_largest(&lambda->args, stream));
-    return rw_device_max(lambda->tables.device, &run->d_info->largest_lambda, 2);
+    if (!lambda->args.d_gradient)
+        RW_CU(lambda->tables.ctx, rw_cuda_gradients_largest(&lambda->args, stream));
+    return finish(lambda, stream);
 }
 
 int rw_cuda_lambda_check(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_info *info)

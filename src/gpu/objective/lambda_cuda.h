@@ -54,17 +54,13 @@ RW_SCOPED_BY(rw_cuda_lambda_free)
 int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *gradients,
                                  const void *hessians, int is_fixed);
 
-/* Before each run of an objective that draws random numbers. tree: the number of the tree.
- * first_doc: the number of documents that the workers before this one have. */
-void rw_cuda_lambda_set_tree(struct rw_cuda_lambda *lambda, uint32_t tree, uint32_t first_doc);
-
-/* Enqueues one tree's gradients on `stream`, a cudaStream_t. An object has one run at a time. */
+/* Enqueues the gradients of tree number `tree` on `stream`, a cudaStream_t. first_doc: the number
+ * of documents that the workers before this one have. An object has one run at a time. */
 int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
-                        void *stream);
-/* Finds d_info again, and the integers of real numbers, over the documents with d_sampled not 0: if
- * only some documents of a query are in the sample, after a run for whole queries. */
-int rw_cuda_lambdas_largest(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
-                            void *stream);
+                        uint32_t tree, uint32_t first_doc, void *stream);
+/* If only some documents of a query are in the sample, after a run of an objective for whole
+ * queries finds d_info again, and the integers of real numbers, over those with d_sampled not 0. */
+int rw_cuda_lambdas_largest(const struct rw_cuda_lambda *lambda, void *stream);
 /* Fails if the last run's gradients are beyond the limits of rw_gradients_check. info: of that run.
  * All workers call it. */
 int rw_cuda_lambda_check(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_info *info);
