@@ -6,7 +6,7 @@
 struct rw_cuda_metrics {
     struct rw_device_tables tables; /* without a device, only counts their bytes */
     struct rw_cuda_metric_args args;
-    struct rw_metric *metric;         /* [n_metrics] in the tables' arena, as is `part` */
+    struct rw_cuda_metric *metric;    /* [n_metrics] in the tables' arena, as is `part` */
     struct rw_cuda_metric_part *part; /* [n_metrics] receives the results */
 };
 
@@ -65,14 +65,13 @@ static int upload_metrics(struct rw_cuda_metrics *metrics, const struct rw_metri
     const size_t n_metrics = (size_t)plan->n_metrics;
     const size_t scratch = (size_t)judgments->n_docs + judgments->n_queries;
     const int64_t *d_weight[2] = {NULL, NULL};
-    RW_FREED struct rw_cuda_metric *metric = NULL;
-    RW_TRY(RW_NEW(tables->ctx, metric, n_metrics));
+    RW_TRY(RW_ARENA_NEW(tables->ctx, &tables->arena, metrics->metric, n_metrics));
+    struct rw_cuda_metric *metric = metrics->metric;
     for (size_t m = 0; m < n_metrics; m++) {
         const struct rw_metric_kind *kind = plan->metric[m].kind;
         RW_TRY(upload_weights(tables, judgments, kind, &d_weight[!!kind->by_document]));
         metric[m].kind = kind->device;
         metric[m].metric = plan->metric[m];
-        metric[m].metric.kind = NULL;
         metric[m].by_document = kind->by_document;
         metric[m].d_weight = d_weight[!!kind->by_document];
         if (kind->ties_scratch && plan->ties == RW_TIES_MEAN)
@@ -96,9 +95,7 @@ int rw_cuda_metrics_new(struct rw_ctx *ctx, struct rw_device *device,
     args->n_parts = (judgments->n_queries + RW_METRIC_QUERIES - 1) / RW_METRIC_QUERIES;
     args->empty = plan->empty;
     args->max_gain = judgments->max_gain;
-    RW_TRY(RW_ARENA_NEW(ctx, &tables->arena, metrics->metric, n_metrics));
     RW_TRY(RW_ARENA_NEW(ctx, &tables->arena, metrics->part, n_metrics));
-    memcpy(metrics->metric, plan->metric, n_metrics * sizeof(*plan->metric));
     RW_TRY(rw_cuda_rank_init(tables, judgments->n_docs, judgments->n_queries,
                              judgments->query_offset, &args->rank));
     RW_TRY(upload_documents(metrics, plan));
@@ -142,9 +139,10 @@ int rw_cuda_metrics_read(struct rw_cuda_metrics *metrics, struct rw_metric_resul
         const struct rw_metric_sums *sums = &metrics->part[m].sums;
         if (metrics->part[m].too_large)
             return 0;
-        out[m] = (struct rw_metric_result){.mean = rw_metric_mean(metrics->metric[m].kind, sums),
-                                           .n_counted = sums->n_counted,
-                                           .n_empty = sums->n_empty};
+        out[m] =
+            (struct rw_metric_result){.mean = rw_metric_mean(metrics->metric[m].metric.kind, sums),
+                                      .n_counted = sums->n_counted,
+                                      .n_empty = sums->n_empty};
     }
     return 1;
 }

@@ -83,7 +83,7 @@ int rw_cuda_rank_run(const struct rw_cuda_rank *rank, const double *d_scores,
 struct rw_cuda_metric {
     enum rw_metric_device kind;
     int by_document;         /* 1: its mean is over documents; 0: over queries */
-    struct rw_metric metric; /* `kind` is NULL, because it would point to host memory */
+    struct rw_metric metric; /* its `kind` points to host memory */
     const int64_t *d_weight; /* [n_queries] whole numbers; NULL: all are 1 */
     double *d_scratch; /* [n_docs + n_queries] for some metrics with averaged ties; else NULL */
 };

@@ -51,15 +51,6 @@ struct rw_bounded_pair {
     struct rw_bounded_parts lambda, hessian;
 };
 
-RW_HD float rw_bounded_fma(float a, float b, float c)
-{
-#ifdef __CUDA_ARCH__
-    return __fmaf_rn(a, b, c);
-#else
-    return fmaf(a, b, c);
-#endif
-}
-
 /* Returns 1 / x, correctly rounded. x must be in [2^-100, 2^100]. On the device this is the code of
  * 1.0f / x without its test of the range. */
 RW_HD float rw_bounded_reciprocal(float x)
@@ -78,14 +69,14 @@ RW_HD float rw_bounded_reciprocal(float x)
 RW_HD float rw_bounded_quotient(float a, float b, float y)
 {
     const float q = a * y;
-    return rw_bounded_fma(rw_bounded_fma(-b, q, a), y, q);
+    return fmaf(fmaf(-b, q, a), y, q);
 }
 
 /* rw_bounded_exp is exp_tmpl.h for |x| <= 40; rw_expf_power returns the power of two. */
 #define EXP_FN            RW_HD
 #define EXP_NAME          rw_bounded_exp
 #define EXP_V             float
-#define EXP_LESS(c, a, b) rw_bounded_fma((a), -(b), (c))
+#define EXP_LESS(c, a, b) fmaf((a), -(b), (c))
 #include "base/exp_tmpl.h"
 
 /* Returns v + 2^46, rounded down. v must be in [0, 2^46). */
@@ -142,21 +133,20 @@ RW_HD struct rw_bounded_query rw_bounded_query_of(float ideal, int norm, float s
 /* Returns a / (near + slope |score_diff|). */
 RW_HD float rw_bounded_normed(const struct rw_bounded_query *query, float a, float score_diff)
 {
-    const float divisor = rw_bounded_fma(fabsf(score_diff), query->slope, query->near);
+    const float divisor = fmaf(fabsf(score_diff), query->slope, query->near);
     return rw_bounded_quotient(a, divisor, rw_bounded_reciprocal(divisor));
 }
 
-#define PAIR_FN                  RW_HD
-#define PAIR_V                   float
-#define PAIR(name)               rw_bounded_##name
-#define PAIR_UNIT                const struct rw_bounded_query *
-#define PAIR_OVER(a, query)      rw_bounded_quotient((a), (query)->unit, (query)->unit_reciprocal)
-#define PAIR_NORMED(a, s, query) rw_bounded_normed((query), (a), (s))
-#define PAIR_LIMITED(x)          (x)
-#define PAIR_EXP                 rw_bounded_exp
-#define PAIR_SCALED(p, shifted)  ((p)*rw_expf_power(shifted))
-#define PAIR_SIGMOID(p, shifted, e) \
-    rw_bounded_reciprocal(rw_bounded_fma((p), rw_expf_power(shifted), 1.0f))
+#define PAIR_FN                     RW_HD
+#define PAIR_V                      float
+#define PAIR(name)                  rw_bounded_##name
+#define PAIR_UNIT                   const struct rw_bounded_query *
+#define PAIR_OVER(a, query)         rw_bounded_quotient((a), (query)->unit, (query)->unit_reciprocal)
+#define PAIR_NORMED(a, s, query)    rw_bounded_normed((query), (a), (s))
+#define PAIR_LIMITED(x)             (x)
+#define PAIR_EXP                    rw_bounded_exp
+#define PAIR_SCALED(p, shifted)     ((p)*rw_expf_power(shifted))
+#define PAIR_SIGMOID(p, shifted, e) rw_bounded_reciprocal(fmaf((p), rw_expf_power(shifted), 1.0f))
 #include "objective/pair_tmpl.h"
 
 /* Computes a pair. gain_diff: the magnitude of the difference, or 0 for no pair. discount_diff,

@@ -13,8 +13,7 @@ struct scorer_cuda {
     struct rw_device_scorer base; /* first member, so that both have one address */
     struct rw_device *device;
     struct rw_device_tables tables; /* owns the model's tables, and those of look_up */
-    struct rw_predict_plan plan;    /* owned */
-    struct rw_predict_args args;
+    struct rw_predict_plan plan;    /* owned; its args point to the tables */
     struct rw_predict_look_up look_up;
     /* [RW_TUNE_PREDICT_STREAMS][n_used][chunk_docs] values by slot; NULL: no slot has a set */
     float *d_looked_up;
@@ -69,7 +68,7 @@ static int score_chunk(void *user, const struct rw_transfer_chunk *sent)
 {
     const struct chunk *chunk = user;
     struct scorer_cuda *s = chunk->scorer;
-    struct rw_predict_args args = s->args;
+    struct rw_predict_args args = s->plan.args;
     struct rw_predict_look_up look_up = s->look_up;
     args.d_value = sent->d_data;
     args.n_docs = look_up.n_docs = chunk->n;
@@ -124,7 +123,7 @@ static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *data
            "device cuda:%d (%s): %u documents, %u features, %d trees in %u batches: %.1f ms, %llu "
            "bytes sent, %llu fetched",
            s->device->number, s->device->name, n_docs, s->plan.n_columns, base->flat->n_trees,
-           s->args.n_batches, rw_clock_ms() - start,
+           s->plan.args.n_batches, rw_clock_ms() - start,
            (unsigned long long)(counts->bytes_to_device - before.bytes_to_device),
            (unsigned long long)(counts->bytes_to_host - before.bytes_to_host));
     return RW_OK;
@@ -145,12 +144,11 @@ static double run_ms_cuda(const struct rw_device_scorer *base, uint32_t n_docs)
 static int load(struct scorer_cuda *s)
 {
     struct rw_device_tables *tables = &s->tables;
-    struct rw_predict_args *args = &s->args;
+    struct rw_predict_args *args = &s->plan.args;
     const struct rw_flat *flat = s->base.flat;
     const size_t n_trees = (size_t)flat->n_trees;
     RW_TRY(rw_predict_plan_init(s->base.ctx, &s->plan, flat, s->device->shared_bytes,
                                 s->device->n_threads));
-    *args = s->plan.args;
     *tables = (struct rw_device_tables){.ctx = s->base.ctx, .device = s->device};
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_node, flat->node, flat->first_node[n_trees]));
     RW_TRY(RW_DEVICE_TABLE(tables, args->d_leaf, flat->leaf, flat->first_leaf[n_trees]));
