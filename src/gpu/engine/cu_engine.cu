@@ -68,8 +68,7 @@ extern "C" int rw_cuda_copy_answer(void *d_from, uint32_t n, int clear, uint32_t
                                    uint32_t *word, uint32_t value, void *stream)
 {
     return launch_after(answer_kernel, 1, ANSWER_THREADS, 0, (cudaStream_t)stream,
-                        (uint32_t *)d_from, n, clear, (volatile uint32_t *)to,
-                        (volatile uint32_t *)word, value);
+                        (uint32_t *)d_from, n, clear, to, word, value);
 }
 
 /* ---- columns ----

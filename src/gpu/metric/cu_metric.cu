@@ -187,6 +187,7 @@ extern "C" int rw_cuda_metric_launch(const struct rw_cuda_metric_args *args, voi
     const dim3 queries(args->n_parts, args->n_metrics);
     if (args->n_metrics == 0)
         return cudaSuccess;
+    TRY_CUDA(rw_cuda_rank_run(&args->rank, args->d_scores, NULL, stream));
     TRY_CUDA(launch_grid(metric_gather_kernel, blocks_for(args->rank.n_docs, GATHER_THREADS),
                          GATHER_THREADS, stream, *args));
     if (args->d_tie_end)

@@ -122,11 +122,8 @@ uint64_t rw_cuda_metrics_bytes(const struct rw_cuda_metrics *metrics)
 
 int rw_cuda_metrics_run(struct rw_cuda_metrics *metrics, const double *d_scores, void *stream)
 {
-    struct rw_ctx *ctx = metrics->tables.ctx;
-    struct rw_cuda_metric_args args = metrics->args;
-    args.d_scores = d_scores;
-    RW_CU(ctx, rw_cuda_rank_run(&args.rank, d_scores, NULL, stream));
-    RW_CU(ctx, rw_cuda_metric_launch(&args, stream));
+    metrics->args.d_scores = d_scores;
+    RW_CU(metrics->tables.ctx, rw_cuda_metric_launch(&metrics->args, stream));
     return RW_OK;
 }
 

@@ -115,7 +115,7 @@ struct rw_cuda_metric_args {
 };
 
 enum { RW_METRIC_QUERIES = 64 }; /* queries per block */
-/* Enqueues the metrics, after the ranking. Returns a cudaError_t. */
+/* Enqueues the ranking and the metrics. Returns a cudaError_t. */
 int rw_cuda_metric_launch(const struct rw_cuda_metric_args *args, void *stream);
 
 #ifdef __cplusplus

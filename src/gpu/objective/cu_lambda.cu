@@ -75,10 +75,8 @@ RW_DEVICE struct rw_lambda_pair lambda_pair(const struct lambda_query &query,
         rw_lambda_real_of_pair(fabsf(gain_diff), fabsf((float)(upper.discount - own.discount)),
                                sign * (float)(own.score - upper.score), query.sigma, query.sigma,
                                query.ideal, query.norm, 1);
-    struct rw_lambda_pair pair;
-    pair.lambda = rw_round_float(real.lambda * (sign * query.scale));
-    pair.hessian = rw_round_float(real.hessian * query.scale);
-    return pair;
+    return {rw_round_float(real.lambda * (sign * query.scale)),
+            rw_round_float(real.hessian * query.scale)};
 }
 
 enum { LAMBDA_DOC_BYTES = sizeof(struct lambda_item) + 16 + 8 };
@@ -652,19 +650,15 @@ __global__ void __launch_bounds__(THREADS)
         return;
     query.norm = a.rule.norm && a.run.d_scores[a.rank.d_order[query.first]] !=
                                     a.run.d_scores[a.rank.d_order[query.first + query.n - 1]];
-    struct spread_own own;
+    struct spread_own own = {};
 #pragma unroll
     for (int k = 0; k < SPREAD_SLOTS; k++) {
         const uint32_t t = job.low + THREADS * k + threadIdx.x;
-        own.lambda[k] = own.hessian[k] = 0;
-        own.position[k] = 0;
-        own.item[k].score = own.item[k].discount = own.gain[k] = 0.0;
         if (t >= query.n)
             continue;
         const uint32_t doc = a.rank.d_order[query.first + t];
         own.position[k] = t;
-        own.item[k].score = a.run.d_scores[doc];
-        own.item[k].discount = a.d_discount[t];
+        own.item[k] = {a.run.d_scores[doc], a.d_discount[t]};
         own.gain[k] = a.d_gain[doc];
     }
     if (threadIdx.x < 2)

@@ -61,8 +61,7 @@ __global__ void __launch_bounds__(DOC_THREADS)
 
 RW_DEVICE struct rw_neighbour neighbours_at(const struct rw_objective_args &a, uint32_t doc)
 {
-    const struct rw_neighbour at = {a.d_grade[doc], a.run.d_scores[doc]};
-    return at;
+    return {a.d_grade[doc], a.run.d_scores[doc]};
 }
 
 /* Returns the sum of the pairs of the document at position r with its neighbours. top: number of

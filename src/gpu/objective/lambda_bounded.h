@@ -79,26 +79,18 @@ RW_HD float rw_bounded_quotient(float a, float b, float y)
 #define EXP_LESS(c, a, b) fmaf((a), -(b), (c))
 #include "base/exp_tmpl.h"
 
-/* Returns v + 2^46, rounded down. v must be in [0, 2^46). */
-RW_HD float rw_bounded_high(float v)
-{
-#ifdef __CUDA_ARCH__
-    return __fadd_rd(v, 0x1p46f);
-#else
-    const float nearest = v + 0x1p46f;
-    return nearest - 0x1p46f > v ? nearest - 0x1p23f : nearest;
-#endif
-}
-
 /* Returns the integer nearest to v, ties to even. v must be in [0, 2^46). Each part is its bias
  * plus 0 to 2^23. */
 RW_HD struct rw_bounded_parts rw_bounded_round(float v)
 {
-    struct rw_bounded_parts parts;
-    const float high = rw_bounded_high(v);
+#ifdef __CUDA_ARCH__
+    const float high = __fadd_rd(v, 0x1p46f);
+#else
+    const float nearest = v + 0x1p46f;
+    const float high = nearest - 0x1p46f > v ? nearest - 0x1p23f : nearest;
+#endif
     const float low = v - (high - (0x1p46f + 0x1p23f));
-    parts.high = rw_bits_of_float(high);
-    parts.low = rw_bits_of_float(low);
+    const struct rw_bounded_parts parts = {rw_bits_of_float(high), rw_bits_of_float(low)};
     return parts;
 }
 
@@ -158,8 +150,7 @@ RW_HD struct rw_bounded_pair rw_bounded_pair_of(const struct rw_bounded_query *q
 {
     const struct rw_bounded_real real = rw_bounded_real_of_pair(
         gain_diff, fabsf(discount_diff), score_diff, toward, query->sigma, query, 1, 0);
-    struct rw_bounded_pair pair;
-    pair.lambda = rw_bounded_round(real.lambda);
-    pair.hessian = rw_bounded_round(real.hessian);
+    const struct rw_bounded_pair pair = {rw_bounded_round(real.lambda),
+                                         rw_bounded_round(real.hessian)};
     return pair;
 }

@@ -23,7 +23,7 @@ struct loading {
     const double *gains; /* [n_docs]; NULL without a device */
     uint32_t n_docs, n_queries, longest;
     /* Owns the arrays below, which are filled if there is a device. They become those of `args`. */
-    struct rw_arena arena;
+    struct rw_arena *arena;
     double *discount, *ideal, *grade, *gain;
     uint16_t *slot;
     uint32_t *by_grade, *begin, *same;
@@ -34,11 +34,6 @@ struct loading {
     size_t spread_room, job_room;
 };
 
-static void loading_release(struct loading *l)
-{
-    rw_arena_free(&l->arena);
-}
-
 static uint32_t docs_of(const struct loading *l, uint32_t q)
 {
     return rw_query_range(l->dataset->query_offset, q).n;
@@ -47,7 +42,7 @@ static uint32_t docs_of(const struct loading *l, uint32_t q)
 static int load_grades(struct loading *l, enum rw_delta_kind delta)
 {
     if (l->tables->device) {
-        RW_TRY(RW_ARENA_NEW(l->tables->ctx, &l->arena, l->grade, l->n_docs));
+        RW_TRY(RW_ARENA_NEW(l->tables->ctx, l->arena, l->grade, l->n_docs));
         rw_delta_grades(delta, l->args->relevant, l->gains, l->dataset->label, l->n_docs, l->grade);
     }
     return RW_DEVICE_TABLE(l->tables, l->args->d_grade, l->grade, l->n_docs);
@@ -68,8 +63,8 @@ static int load_ideals(struct loading *l, uint32_t truncation)
 {
     struct rw_ctx *ctx = l->tables->ctx;
     if (l->tables->device) {
-        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->discount, l->longest));
-        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->ideal, l->n_queries));
+        RW_TRY(RW_ARENA_NEW(ctx, l->arena, l->discount, l->longest));
+        RW_TRY(RW_ARENA_NEW(ctx, l->arena, l->ideal, l->n_queries));
         rw_discounts(l->discount, l->longest);
         RW_TRY(rw_ideal_dcgs(ctx, l->gains, l->dataset->query_offset, l->n_queries, truncation,
                              l->discount, l->ideal));
@@ -104,11 +99,11 @@ static int add_spread(struct loading *l, uint32_t q, uint32_t n)
     struct rw_objective_args *args = l->args;
     const uint32_t lows = RW_LAMBDA_SPREAD_LOWS, spread = args->n_spread++;
     const uint32_t tops = l->ideal && !((float)l->ideal[q] > 0.0f) ? 1 : tops_of(l, n);
-    RW_TRY(RW_ARENA_GROW(ctx, &l->arena, l->spread, l->spread_room, args->n_spread));
+    RW_TRY(RW_ARENA_GROW(ctx, l->arena, l->spread, l->spread_room, args->n_spread));
     l->spread[spread] = q;
     for (uint64_t top = 0; top < tops; top += args->spread_tops) {
         for (uint64_t low = (top + 1) / lows * lows; low < n; low += lows) {
-            RW_TRY(RW_ARENA_GROW(ctx, &l->arena, l->job, l->job_room, (size_t)args->n_jobs + 1));
+            RW_TRY(RW_ARENA_GROW(ctx, l->arena, l->job, l->job_room, (size_t)args->n_jobs + 1));
             l->job[args->n_jobs++] = (struct rw_lambda_job){spread, (uint32_t)low, (uint32_t)top};
         }
     }
@@ -189,8 +184,8 @@ static int load_lambdas(struct loading *l)
     args->rule = l->rules->lambda;
     RW_TRY(load_ideals(l, args->rule.truncation));
     if (tables->device) {
-        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->gain, l->n_docs));
-        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->slot, l->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, l->arena, l->gain, l->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, l->arena, l->slot, l->n_docs));
         rw_parallel(ctx, ctx->n_threads, l->n_queries, 64, order_queries, l);
         args->bounded = l->n_wild == 0 && rw_bounded_rule(&args->rule);
         RW_CU(ctx, rw_cuda_lambda_prepare());
@@ -232,9 +227,9 @@ static int load_drawn(struct loading *l)
 {
     struct rw_ctx *ctx = l->tables->ctx;
     if (l->tables->device) {
-        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->by_grade, l->n_docs));
-        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->begin, l->n_docs));
-        RW_TRY(RW_ARENA_NEW(ctx, &l->arena, l->same, l->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, l->arena, l->by_grade, l->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, l->arena, l->begin, l->n_docs));
+        RW_TRY(RW_ARENA_NEW(ctx, l->arena, l->same, l->n_docs));
         RW_TRY(rw_parallel(ctx, ctx->n_threads, l->n_queries, 64, order_grades, l));
     }
     RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_by_grade, l->by_grade, l->n_docs));
@@ -346,8 +341,9 @@ int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
         args->n_multiprocessors = device->n_multiprocessors;
     lambda->gradients_by = rules->gradients_by;
     lambda->objective = &objectives[args->kind];
-    RW_RELEASED(loading_release)
-    struct loading loading = {.tables = &lambda->tables,
+    RW_RELEASED(rw_arena_free) struct rw_arena arena = {NULL};
+    struct loading loading = {.arena = &arena,
+                              .tables = &lambda->tables,
                               .args = args,
                               .rules = rules,
                               .dataset = dataset,

@@ -34,9 +34,8 @@ template <class S>
 static __device__ tally<S> load_cell(const struct rw_cuda_cells &cells, uint64_t at)
 {
     typedef typename S::sum sum;
-    const tally<S> cell = {cells.d_count[at], ((const sum *)cells.d_lambda)[at],
-                           S::NEWTON ? ((const sum *)cells.d_hess)[at] : 0};
-    return cell;
+    return {cells.d_count[at], ((const sum *)cells.d_lambda)[at],
+            S::NEWTON ? ((const sum *)cells.d_hess)[at] : 0};
 }
 
 /* Four neighbours, which are loaded by 16 bytes at a time. */
@@ -64,11 +63,8 @@ static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at,
 template <class S>
 static __device__ struct rw_cell side_of(const tally<S> &cell, const tally<S> *missing)
 {
-    struct rw_cell side;
-    side.n = cell.n + (missing ? missing->n : 0);
-    side.hess = cell.hess + (missing ? missing->hess : 0);
-    side.lambda = cell.lambda + (missing ? missing->lambda : 0);
-    return side;
+    return {cell.n + (missing ? missing->n : 0), cell.hess + (missing ? missing->hess : 0),
+            cell.lambda + (missing ? missing->lambda : 0)};
 }
 
 template <class S> static __device__ void add_cell(tally<S> *to, const tally<S> &cell)

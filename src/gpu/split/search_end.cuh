@@ -73,10 +73,8 @@ RW_DEVICE const double *noise_of(const struct rw_cuda_search &a)
 
 RW_DEVICE struct rw_cell cell_at(const struct rw_cuda_cells &cells, uint64_t at)
 {
-    const struct rw_cell cell = {cells.d_count[at],
-                                 cells.d_hess ? hist_sum_at(cells.d_hess, at, cells.narrow) : 0,
-                                 hist_sum_at(cells.d_lambda, at, cells.narrow)};
-    return cell;
+    return {cells.d_count[at], cells.d_hess ? hist_sum_at(cells.d_hess, at, cells.narrow) : 0,
+            hist_sum_at(cells.d_lambda, at, cells.narrow)};
 }
 
 /* Writes this block's best split, which thread 0 has. block: the block's number among the blocks of
