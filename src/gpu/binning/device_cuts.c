@@ -38,7 +38,6 @@ static int send(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe, const struct 
     return rw_transfer_pipe_send(pipe, room, entries_bytes(entries), use, user, note);
 }
 
-/* Returns the entries that a chunk has on the device. */
 static struct rw_entries arrived(const struct rw_transfer_chunk *chunk,
                                  const struct rw_entries *entries)
 {

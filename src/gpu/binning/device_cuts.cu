@@ -41,8 +41,6 @@ static void fill_rest(const struct rw_entries *entries, uint32_t rest, uint32_t 
         fill_kernel<T><<<blocks_of(n_docs), THREADS, 0, stream>>>((T)rest, n_docs, d_to);
 }
 
-/* ---- keys ---- */
-
 /* The key of a missing value is above those of all floats. */
 enum : uint32_t { NO_KEY = UINT32_MAX };
 

@@ -1,9 +1,7 @@
 /* Makes cuts and codes on the device from raw values, identical to those of binning/bins.h, which
- * defines ranks, boundaries and true neighbours. The host sends the values, computes thresholds
- * from the boundaries that the device finds, and counts the documents of categories.
- *
- * A column's values are sorted; ranks, true neighbours and counts are positions in the sorted
- * column. Codes are found by binary search over the thresholds, and counted per block. */
+ * defines ranks, boundaries and true neighbours: positions in a sorted column. The host sends the
+ * values, computes thresholds from the boundaries that the device finds, and counts the documents
+ * of categories. */
 #pragma once
 
 #include "binning/bins.h"
@@ -40,7 +38,7 @@ int rw_cuda_bins_make(const struct rw_device *device, const struct rw_cuda_codin
 uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins);
 uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding);
 
-/* ---- Launchers (device_cuts.cu); each returns a cudaError_t. `stream` is a cudaStream_t. ---- */
+/* ---- Launchers; each returns a cudaError_t. `stream` is a cudaStream_t. ---- */
 
 /* The values of a column, or the codes of a feature, on the host or on the device. */
 struct rw_entries {

@@ -1,5 +1,4 @@
-/* The small kernels of the engine. They send small data and answer the host, copy columns from
- * tiles, compute checksums of columns, move histograms and add to scores. */
+/* The small kernels of the engine. */
 #include <cuda_runtime.h>
 #include <string.h>
 
@@ -12,9 +11,7 @@
  *
  * A kernel that has small data among its arguments takes less time than a copy, which work before
  * and after it in the stream cannot overlap. A kernel that writes a few words to page-locked memory
- * of the host takes less time than a copy and a wait for the stream.
- *
- * Shapes: words of 32 bits. Decomposition: one block. */
+ * of the host takes less time than a copy and a wait for the stream. Both have one block. */
 enum { ANSWER_THREADS = 256, SMALL_WORDS = RW_CUDA_SMALL_BYTES / sizeof(uint32_t) };
 
 struct small {
@@ -77,9 +74,8 @@ extern "C" int rw_cuda_copy_answer(void *d_from, uint32_t n, int clear, uint32_t
  * or two from a column. So features that split large nodes repeatedly are worth a copy of their
  * column (copy_kernel). sum_kernel computes checksums.
  *
- * Decomposition of copy_kernel: a block takes DOCS documents, and a thread every COLUMNS_THREADS-th
- * of them. Decomposition of sum_kernel: each column has SUM_BLOCKS blocks, and each takes every
- * SUM_BLOCKS-th range of COLUMNS_THREADS documents. */
+ * Decomposition: in copy_kernel a block takes DOCS documents, a thread every COLUMNS_THREADS-th of
+ * them. In sum_kernel SUM_BLOCKS blocks share a column. */
 enum {
     COLUMNS_THREADS = RW_TUNE_COLUMNS_THREADS,
     UNROLL = 8,
@@ -87,7 +83,7 @@ enum {
     SUM_BLOCKS = 64
 };
 
-/* Copies a thread's codes of a block. first: the thread's first document. ELEMENT: of a tile. */
+/* first: the thread's first document. ELEMENT: of a tile. */
 template <class ELEMENT, class CODE>
 static __device__ __forceinline__ void copy_block(const struct rw_cuda_column &from,
                                                   uint32_t n_docs, uint64_t first, CODE *d_to)
@@ -189,15 +185,11 @@ extern "C" int rw_cuda_move(const struct rw_cuda_cells *cells, const struct rw_c
 
 /* ---- scores ----
  *
- * These kernels add a finished tree's values to scores: values_kernel those of the leaves that
- * rw_cuda_leaf_sums recorded, for the documents that the tree was grown on. For all others,
- * walk_kernel walks down the tree by the document's codes.
+ * Add a finished tree's values to scores: values_kernel those of the leaves that rw_cuda_leaf_sums
+ * recorded, for the documents that the tree was grown on; walk_kernel, for all others, by codes.
  *
- * Shapes: scores [n_docs] in double. Each tree adds once to each document, so the order of threads
- * does not matter.
- *
- * Decomposition: values_kernel has one thread per two documents; in walk_kernel threads stride over
- * documents. */
+ * Shapes: scores [n_docs] in double. Decomposition: in values_kernel a thread has two documents, in
+ * walk_kernel threads stride over documents. */
 enum { SCORES_THREADS = RW_TUNE_SCORES_THREADS };
 
 /* Two documents have one word of leaves and 16 bytes of scores. */

@@ -12,7 +12,6 @@
 
 #include "gpu/device/kernel.cuh"
 #include "gpu/engine/cu_engine.h"
-#include "gpu/device/tuning.h"
 #include "tree/numbers.h"
 
 enum { WARP = 32, THREADS = RW_TUNE_QUANTISE_THREADS, MOST_BLOCKS = RW_TUNE_QUANTISE_BLOCKS };
@@ -36,7 +35,6 @@ static __global__ void sample_kernel(const struct rw_cuda_sample a)
     }
 }
 
-/* Marks the documents of the kept queries, or of the one that replaces them. */
 static __global__ void spread_kernel(const struct rw_cuda_sample a)
 {
     const uint32_t lane = threadIdx.x % WARP;
@@ -106,8 +104,6 @@ extern "C" int rw_cuda_finish_sample(const struct rw_cuda_sample *sample, int of
     return launch_grid(spread_kernel, blocks_up_to(MOST_BLOCKS, threads, THREADS), THREADS, stream,
                        *sample);
 }
-
-/* ---- the list of documents ---- */
 
 static __global__ void count_up_kernel(uint32_t *d_list, uint32_t n)
 {

@@ -1,6 +1,5 @@
-/* Computes metrics on the device, so that validation need not copy the scores to the host. The
- * value of a query comes from the inline functions that the host uses, and sums are exact, so the
- * means equal the host's by ==.
+/* Computes metrics on the device. The value of a query comes from the inline functions that the
+ * host uses, and sums are exact, so the means equal the host's by ==.
  *
  * Shapes: metric_cuda.h.
  *
@@ -65,8 +64,6 @@ RW_DEVICE struct rw_cuda_metric_part metric_block_sum(struct rw_cuda_metric_part
     }
     return part;
 }
-
-/* ---- Kernels ---- */
 
 __global__ void metric_gather_kernel(const __grid_constant__ struct rw_cuda_metric_args a)
 {
@@ -179,8 +176,6 @@ __global__ void __launch_bounds__(SUM_THREADS)
     if (threadIdx.x == 0)
         a.d_result[blockIdx.x] = part;
 }
-
-/* ---- Launchers ---- */
 
 extern "C" int rw_cuda_metric_launch(const struct rw_cuda_metric_args *args, void *stream)
 {

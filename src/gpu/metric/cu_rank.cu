@@ -27,13 +27,6 @@ enum { THREADS = RW_TUNE_RANK_THREADS, WARPS = THREADS / 32, LARGE_THREADS = 256
 static_assert(RW_RANK_BLOCK_DOCS % THREADS == 0 && RW_RANK_WARP_DOCS % 32 == 0,
               "queries fill items of threads");
 
-struct rank_less {
-    template <class KEY> __device__ bool operator()(KEY a, KEY b) const
-    {
-        return a < b;
-    }
-};
-
 template <class KEY, int ITEMS> using rank_warp_sort = cub::WarpMergeSort<KEY, ITEMS, 32, uint32_t>;
 template <class KEY, int ITEMS>
 using rank_block_sort = cub::BlockMergeSort<KEY, THREADS, ITEMS, uint32_t>;
@@ -204,7 +197,8 @@ RW_DEVICE void rank_by_block(const double *d_scores, struct rw_query_range query
     uint32_t key[ITEMS], index[ITEMS];
     void *const storage = &shared.block;
     rank_load<uint32_t, ITEMS>(d_scores, query, threadIdx.x, key, index);
-    short_sort(*(typename short_sort::TempStorage *)storage).StableSort(key, index, rank_less());
+    short_sort(*(typename short_sort::TempStorage *)storage)
+        .StableSort(key, index, [](auto a, auto b) { return a < b; });
     struct rank_item following = {0, UINT32_MAX};
     __syncthreads();
     shared.first[threadIdx.x] = {key[0], index[0]};
@@ -215,7 +209,7 @@ RW_DEVICE void rank_by_block(const double *d_scores, struct rw_query_range query
         uint64_t whole[ITEMS];
         rank_load<uint64_t, ITEMS>(d_scores, query, threadIdx.x, whole, index);
         long_sort(*(typename long_sort::TempStorage *)storage)
-            .StableSort(whole, index, rank_less());
+            .StableSort(whole, index, [](auto a, auto b) { return a < b; });
     }
     rank_store<ITEMS>(d_order, query, threadIdx.x, index);
 }
@@ -260,7 +254,7 @@ RW_DEVICE void rank_by_warp(const double *d_scores, struct rw_query_range query,
         uint64_t whole[ITEMS];
         rank_load<uint64_t, ITEMS>(d_scores, query, lane, whole, index);
         long_sort(*(typename long_sort::TempStorage *)&shared.warp[warp].sort)
-            .StableSort(whole, index, rank_less());
+            .StableSort(whole, index, [](auto a, auto b) { return a < b; });
     }
     __syncwarp(); /* before the sort's memory is reused, so that neighbours are written together */
     struct rank_lane<ITEMS> mine;
@@ -351,13 +345,10 @@ __global__ void rank_spread_kernel(const __grid_constant__ struct rw_cuda_rank r
     rank.d_order[from_list + i] = from_list + d_doc[i];
 }
 
-/* Returns the number of bits of the numbers 0 to n_large - 1. */
+/* Returns the bits of the numbers 0 to n_large - 1, of which there must be several. */
 static int part_bits(uint32_t n_large)
 {
-    int bits = 0;
-    while (bits < 32 && ((n_large - 1) >> bits) != 0)
-        bits++;
-    return bits;
+    return 32 - __builtin_clz(n_large - 1);
 }
 
 extern "C" size_t rw_cuda_rank_scratch_bytes(uint32_t n_docs, uint32_t n_large)

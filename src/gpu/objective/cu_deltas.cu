@@ -223,8 +223,6 @@ RW_DEVICE void add_drawn(const struct rw_objective_args &a, struct ranked &query
     }
 }
 
-/* ---- The kernel ---- */
-
 template <int KIND, bool DRAWN>
 __global__ void __launch_bounds__(THREADS)
     deltas_kernel(const __grid_constant__ struct rw_objective_args a)

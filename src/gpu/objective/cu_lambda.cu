@@ -46,7 +46,6 @@ struct lambda_query {
     uint16_t *gain_end; /* [at most n] the end of each gain's slots */
 };
 
-/* Returns a query without scores and memory. */
 RW_DEVICE struct lambda_query lambda_query_of(const struct rw_objective_args &a, uint32_t q)
 {
     const struct rw_query_range range = rw_query_range(a.rank.d_offset, q);
@@ -514,8 +513,6 @@ __global__ void __launch_bounds__(THREADS, RW_TUNE_LAMBDA_BLOCKS)
     lambda_job<BLOCK>(a, jobs);
     wait_for_launch_before();
 }
-
-/* ---- Launchers ---- */
 
 extern "C" int rw_cuda_lambda_prepare(void)
 {

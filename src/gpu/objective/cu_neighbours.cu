@@ -129,8 +129,6 @@ __global__ void __launch_bounds__(QUERY_THREADS)
     }
 }
 
-/* ---- The end ---- */
-
 __global__ void __launch_bounds__(DOC_THREADS)
     neighbours_finish_kernel(const __grid_constant__ struct rw_objective_args a)
 {
@@ -144,8 +142,6 @@ __global__ void __launch_bounds__(DOC_THREADS)
     }
     largest.raise(a.run.d_info);
 }
-
-/* ---- The run ---- */
 
 extern "C" int rw_cuda_neighbours(const struct rw_objective_args *args, void *stream)
 {

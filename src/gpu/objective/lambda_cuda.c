@@ -14,7 +14,6 @@ struct rw_cuda_lambda {
     const char *gradients_by; /* the objective's name, for messages */
 };
 
-/* The making of the tables. */
 struct loading {
     struct rw_device_tables *tables;
     struct rw_objective_args *args;
@@ -222,7 +221,6 @@ static int order_grades(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Makes the tables for drawn pairs. */
 static int load_drawn(struct loading *l)
 {
     struct rw_ctx *ctx = l->tables->ctx;
@@ -258,7 +256,6 @@ static int load_deltas(struct loading *l)
     return RW_DEVICE_TABLE(tables, args->d_index, NULL, l->n_docs);
 }
 
-/* YetiRank. */
 static int load_neighbours(struct loading *l)
 {
     struct rw_objective_args *args = l->args;
@@ -269,8 +266,6 @@ static int load_neighbours(struct loading *l)
     RW_TRY(RW_DEVICE_TABLE(l->tables, args->d_power, NULL, l->n_docs));
     return RW_DEVICE_TABLE(l->tables, args->d_key, NULL, l->n_docs);
 }
-
-/* ---- The table ---- */
 
 /* Tables that several objectives need. GRADIENTS: real ones, of the user or a kernel. */
 enum { RANK = 1, GAINS = 2, LABELS = 4, GRADIENTS = 8 };

@@ -1,9 +1,7 @@
 /* Gradients of the training set on the device: those of all kinds of enum rw_objective_device, and
  * user gradients. The integers before quantisation are identical to those of rw_host_begin_tree.
- *
- * The object holds the data that does not change during a training, which the host makes at load. A
- * run computes the gradients of one tree. It allocates nothing, and waits only for other workers;
- * with one worker it may be captured into a CUDA graph and run again. */
+ * A run computes one tree's. It allocates nothing, and waits only for other workers; with one
+ * worker it may be captured into a CUDA graph and run again. */
 #pragma once
 
 #include "gpu/device/tuning.h"
@@ -148,15 +146,14 @@ struct rw_objective_args {
 
 /* Before any run of LambdaRank: allows its kernels the shared memory that they need. */
 int rw_cuda_lambda_prepare(void);
-/* Enqueue a run of LambdaRank or YetiRank. */
+/* Enqueue a run: of LambdaRank or YetiRank, or of real gradients for rw_cuda_gradients_find. */
 int rw_cuda_lambda_pairs(const struct rw_objective_args *args, void *stream);
 int rw_cuda_neighbours(const struct rw_objective_args *args, void *stream);
-/* Enqueue the real gradients of a run, for rw_cuda_gradients_find. */
-int rw_cuda_queries(const struct rw_objective_args *args, void *stream); /* cu_queries.cu */
+int rw_cuda_queries(const struct rw_objective_args *args, void *stream);
 int rw_cuda_deltas(const struct rw_objective_args *args, void *stream);
-/* Enqueue a run from real gradients. rw_cuda_gradients_find finds the largest magnitudes. If
- * is_fixed, it does the whole run. Otherwise rw_cuda_gradients_round must follow: it converts real
- * numbers to fixed point, in units that depend on the largest magnitudes. */
+/* Finds the largest magnitudes of real gradients, or does the whole run if is_fixed. Otherwise
+ * rw_cuda_gradients_round must follow, which converts to fixed point, in units that depend on them.
+ */
 int rw_cuda_gradients_find(const struct rw_objective_args *args, void *stream);
 int rw_cuda_gradients_round(const struct rw_objective_args *args, void *stream);
 /* Finds the largest magnitudes of sampled documents' final integers again. */

@@ -1,13 +1,12 @@
 /* Scores on the device.
  *
- * Documents are sent in chunks (predict_cuda.c). A block takes a tile (tile_docs documents) of a
- * chunk, and all trees, one batch at a time. The documents' values are copied to shared memory if
- * there is room for them, and so are the batch's nodes and leaves. Leaf values are found and then
- * added in tree order.
+ * A block takes a tile (tile_docs documents) of a chunk (predict_cuda.c), and all trees, one batch
+ * at a time. The documents' values are copied to shared memory if there is room for them, and so
+ * are the batch's nodes and leaves.
  *
  * A slot is an input of the trees: a feature, or a feature and a set of its categories
- * (model/scorer.h). If a model has sets, a feature's codes are sent once, and a separate kernel
- * converts them to the values of its sets' slots. */
+ * (model/scorer.h). A feature's codes are sent once, and a separate kernel converts them to the
+ * values of its sets' slots. */
 #pragma once
 
 #include "base/mem.h"

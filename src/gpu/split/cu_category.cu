@@ -18,7 +18,6 @@ static_assert(sizeof(struct rw_category_found) == sizeof(struct rw_cell), "one f
 static_assert(CATEGORY_BYTES(CATEGORY_FEW_THREADS) <= 46 * 1024, "memory that needs no asking");
 static_assert(CATEGORY_BYTES(CATEGORY_THREADS) <= 62 * 1024, "what capability 7.5 has");
 
-/* Searches one feature of the block's node. */
 template <int THREADS>
 static __device__ struct rw_category_split
 search_codes(const struct rw_cuda_search &a, const struct rw_cuda_cells &cells,

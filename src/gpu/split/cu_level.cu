@@ -4,17 +4,15 @@
  *
  * Decomposition: in level_kernel, a block per feature of a group; a thread keeps the gains of the
  * candidates of BINS neighbouring bins. The block visits the nodes in the order of slots, so every
- * sum of gains has the order of the reference engine. pick_kernel has one block, which picks the
- * best feature. In left_kernel, a block per node counts the documents that go left. In
- * cells_kernel, a block per node copies the cells of a categorical feature. */
+ * sum of gains has the order of the reference engine. pick_kernel has one block. In left_kernel and
+ * cells_kernel, a block has a node. */
 #include "gpu/split/search_end.cuh"
 
 enum { WARPS = 8, THREADS = WARPS * WARP, MOST_BINS = 4 };
 static_assert(MOST_BINS * THREADS >= RW_MAX_BINS, "a thread has room for its bins");
 
-/* Adds up the cells of a block's threads, one per thread. Returns the sum of the threads before
- * this one, and sets *all to the sum of all. All threads call it. of_warp: [WARPS] shared memory.
- */
+/* Returns the sum of the cells of the threads before this one, and adds those of all threads of the
+ * block to *all. All threads call it. of_warp: [WARPS] shared memory. */
 static __device__ struct rw_cell sum_before(const struct rw_cell &own, struct rw_cell *of_warp,
                                             struct rw_cell *all)
 {

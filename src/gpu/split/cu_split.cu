@@ -59,7 +59,6 @@ static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at,
     cell[3] = tally<S>{n.at[3], lambda.at[3], hess.at[3]};
 }
 
-/* Returns a side of a split, with or without missing values. */
 template <class S>
 static __device__ struct rw_cell side_of(const tally<S> &cell, const tally<S> *missing)
 {
@@ -258,7 +257,6 @@ template <class S, int CHUNKS> struct sums_up_to {
     tally<S> all, missing; /* all: sum of all bins, without missing values */
 };
 
-/* Returns the bin of a lane's i-th cell in a chunk. */
 static __device__ uint32_t bin_of(int chunk, int i)
 {
     return chunk * CHUNK_BINS + threadIdx.x % WARP * LANE_BINS + i;

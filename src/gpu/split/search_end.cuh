@@ -63,7 +63,7 @@ RW_DEVICE int allows(const struct rw_cuda_search &a, uint32_t column)
                  column);
 }
 
-/* Returns the noise of features at the block's node, by column, or NULL. */
+/* Returns the noise of features by column, or NULL. */
 RW_DEVICE const double *noise_of(const struct rw_cuda_search &a)
 {
     return a.noise_word ? (const double *)(a.d_allowed + (uint64_t)blockIdx.y * a.n_allowed_words +
@@ -77,9 +77,8 @@ RW_DEVICE struct rw_cell cell_at(const struct rw_cuda_cells &cells, uint64_t at)
             hist_sum_at(cells.d_lambda, at, cells.narrow)};
 }
 
-/* Writes this block's best split, which thread 0 has. block: the block's number among the blocks of
- * its node. Returns 1 if the block is the last of these to finish. All threads of the block call
- * this function. */
+/* Writes this block's best split, which thread 0 has. block: its number among the blocks of its
+ * node. Returns 1 if it is the last of these to finish. All its threads call this function. */
 static __device__ int is_last_of_node(const struct rw_cuda_search &a,
                                       const struct rw_cuda_found &best, uint32_t block)
 {
