@@ -345,7 +345,7 @@ __global__ void rank_spread_kernel(const __grid_constant__ struct rw_cuda_rank r
     rank.d_order[from_list + i] = from_list + d_doc[i];
 }
 
-/* Returns the bits of the numbers 0 to n_large - 1, of which there must be several. */
+/* Returns the number of bits of n_large - 1, which must not be 0. */
 static int part_bits(uint32_t n_large)
 {
     return 32 - __builtin_clz(n_large - 1);

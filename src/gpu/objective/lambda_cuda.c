@@ -274,7 +274,7 @@ struct objective {
     int needs;
     /* Enqueues the final integers, or real gradients. NULL: residuals and user gradients. */
     int (*launch)(const struct rw_objective_args *, void *stream);
-    int (*load)(struct loading *); /* makes the objective's own tables; NULL: there are none */
+    int (*load)(struct loading *); /* makes the objective's own tables; may be NULL */
 };
 
 static const struct objective objectives[] = {
