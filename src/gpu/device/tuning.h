@@ -79,11 +79,9 @@
 #define RW_TUNE_HYBRID_FEW_LANES 16
 #define RW_TUNE_HYBRID_TURNS     3 /* runs of each candidate */
 /* BELIEVED: times are believed if `lanes` takes at most this factor of the expected time, that of
- * the memory's bandwidth plus LAUNCH_MS; at 4065 billion updates per second it takes 1.2. AGAIN: a
- * choice by timing that is not `lanes` is checked again at the root of this tree, from 1. */
+ * the memory's bandwidth plus LAUNCH_MS; at 4065 billion updates per second it takes 1.2. */
 #define RW_TUNE_HYBRID_BELIEVED  6.0
 #define RW_TUNE_HYBRID_LAUNCH_MS 0.02
-#define RW_TUNE_HYBRID_AGAIN     8
 /* A method is chosen instead of `lanes` if it takes at most this share of the time of `lanes` at
  * the root. In small nodes, unlike at the root, it counts that `lanes` takes batches of nodes and
  * their siblings at once. At 1,024 bins `multi` takes 0.81 of the time of `lanes` at the root. On

@@ -76,7 +76,6 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
     struct rw_cuda *cuda = rw_cuda_of(engine);
     struct rw_cuda_nodes *nodes = &cuda->nodes;
     struct rw_root root = {.n_features = 0};
-    cuda->n_trees++;
     RW_TRY(rw_cuda_workers_ready(&cuda->workers));
     rw_cuda_nodes_begin(nodes);
     memset(cuda->buffers.of, 0xff, engine->rules.max_slots * sizeof(*cuda->buffers.of)); /* -1 */

@@ -24,7 +24,7 @@ struct rw_cuda_whole {
 struct rw_cuda_method {
     struct rw_hist_candidates candidates;
     struct rw_hist_choice choice;
-    int is_chosen, is_rechecked, is_reported; /* is_rechecked: in a later tree */
+    int is_chosen, is_reported;
 };
 
 struct rw_cuda {
@@ -43,7 +43,6 @@ struct rw_cuda {
     } set[RW_MAX_SETS];
     struct rw_coded_node *coded; /* [max_slots] a finished tree */
     uint32_t n_docs, all_docs;   /* this worker's documents, and those of all workers */
-    uint32_t n_trees;            /* number of trees begun */
     struct {                     /* the tree's features */
         uint8_t *d_sampled;      /* [n_features] 1: sampled for the tree; group by group */
         int are_known;           /* 1: d_sampled is the same for all trees */

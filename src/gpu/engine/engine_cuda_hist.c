@@ -39,20 +39,12 @@ static struct rw_hist_call hist_call(const struct rw_cuda *cuda, int g,
                                  .shared_bytes = cuda->device->shared_bytes};
 }
 
-/* Returns 1 if the group's method may change at the root of the current tree. */
-static int may_choose(const struct rw_cuda *cuda, int g)
-{
-    const struct rw_cuda_method *method = &cuda->method[g];
-    return !method->is_chosen || (cuda->n_trees == RW_TUNE_HYBRID_AGAIN && !method->is_rechecked);
-}
-
 int rw_cuda_takes_moved(const struct rw_cuda *cuda, int maybe)
 {
     int takes = cuda->nodes.d_moved != NULL;
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_method *method = &cuda->method[g];
-        takes &= (maybe && may_choose(cuda, g)) ||
-                 (method->is_chosen && method->choice.method->reads_tiles);
+        takes &= method->is_chosen ? method->choice.method->reads_tiles : maybe;
     }
     return takes;
 }
@@ -161,23 +153,13 @@ int rw_cuda_list_candidates(struct rw_cuda *cuda)
     return RW_OK;
 }
 
-/* Chooses a method at the root of the first tree, and again some trees later. If the second choice
- * differs, the preferred method is used: scratch was planned for it, and it leaves scratch
- * clean. */
+/* Chooses a method at the root of the first tree. */
 static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
 {
     struct rw_cuda_method *method = &cuda->method[g];
-    if (!method->is_chosen) {
-        RW_TRY(rw_hist_choose(cuda->device, root, &method->candidates, &method->choice));
-        method->is_chosen = 1;
-        return rw_transfer_wait(cuda->device);
-    }
-    const int changed =
-        rw_hist_choose_again(cuda->device, root, &method->candidates, &method->choice);
-    RW_TRY(changed);
-    method->is_rechecked = 1;
-    method->is_reported &= !changed;
-    return RW_OK;
+    RW_TRY(rw_hist_choose(cuda->device, root, &method->candidates, &method->choice));
+    method->is_chosen = 1;
+    return rw_transfer_wait(cuda->device);
 }
 
 int rw_cuda_settle_columns(struct rw_cuda *cuda)
@@ -223,7 +205,7 @@ int rw_cuda_report(struct rw_engine *engine, char *text, size_t size, double *ms
 
 /* ---- one call ---- */
 
-/* Runs the call with results in buffers from `buffer` on. If the group's method may change, chooses
+/* Runs the call with results in buffers from `buffer` on. If the group has no method yet, chooses
  * it first, on this call. */
 static int run_group(struct rw_cuda *cuda, int g, struct rw_hist_call *call, int32_t buffer)
 {
@@ -233,7 +215,7 @@ static int run_group(struct rw_cuda *cuda, int g, struct rw_hist_call *call, int
     call->d_count += at;
     call->d_lambda_sum = rw_hist_sums_from(call->d_lambda_sum, at, call->narrow);
     call->d_hess_sum = rw_hist_sums_from(call->d_hess_sum, at, call->narrow);
-    if (may_choose(cuda, g))
+    if (!cuda->method[g].is_chosen)
         RW_TRY(choose(cuda, g, call));
     call->zero_skip = choice->zero_skip;
     if (choice->method->scratch_bytes(call) > cuda->scratch.bytes)
@@ -459,8 +441,6 @@ int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features)
     int can = n_features > 0 && cuda->codes.is_settled && !cuda->nodes.sample.d_sampled &&
               !rw_cuda_are_many(&cuda->workers) && !cuda->codes.place.is_far;
     cuda->root.is_begun = 0;
-    for (int g = 0; g < cuda->n_groups; g++)
-        can &= !may_choose(cuda, g);
     if (!can)
         return RW_OK;
     RW_TRY(rw_cuda_histograms(&cuda->host.base, &root, 1));

@@ -327,8 +327,8 @@ struct rw_hist_choice {
     const struct rw_hist_method *method;
     int zero_skip;
     enum rw_hist_chosen { RW_HIST_BY_RULE, RW_HIST_BY_TIMING, RW_HIST_FORCED } how;
-    double choosing_ms; /* time that the last choice took */
-    int n_timings;      /* in the order of candidates */
+    double choosing_ms;
+    int n_timings; /* in the order of candidates */
     struct rw_hist_timing timing[2 * RW_HIST_MOST_CANDIDATES];
 };
 
@@ -345,12 +345,6 @@ void rw_hist_candidates_of_training(struct rw_hist_candidates *out);
  * call, fails as the last one does in rw_hist_check. */
 int rw_hist_choose(const struct rw_device *device, const struct rw_hist_call *call,
                    const struct rw_hist_candidates *candidates, struct rw_hist_choice *out);
-/* Times the chosen method and the preferred one again, on a call as for rw_hist_choose, and chooses
- * between them. Returns 1 if the method changed, 0 if not, and a negative status on failure. Does
- * nothing and returns 0 if the choice was not timed or is the preferred method. */
-int rw_hist_choose_again(const struct rw_device *device, const struct rw_hist_call *call,
-                         const struct rw_hist_candidates *candidates,
-                         struct rw_hist_choice *choice);
 /* Writes one line, cut to `size`: "136 features of 8-bit codes: lanes (timed in 12.1 ms; ms: lanes
  * 0.213, collision 3.200, collision zero-skip 2.100)". */
 void rw_hist_choice_text(const struct rw_hist_choice *choice, const struct rw_hist_matrix *matrix,

@@ -161,24 +161,11 @@ static int time_once(void *user, const struct rw_hist_timing *contestant, double
     return rw_device_time_once(timed->device, run_timed, timed, ms);
 }
 
-/* Times the contestants of out->timing, and chooses one of them. */
-static int choose_among(const struct rw_device *device, const struct rw_hist_call *call,
-                        const struct rw_hist_method *favourite, struct rw_hist_choice *out)
-{
-    struct timed timed = {device, NULL, *call};
-    const double expected_ms = rw_hist_expected_ms(call, rw_device_bandwidth(device));
-    RW_TRY(rw_hist_time_in_turns(out->timing, out->n_timings, time_once, &timed));
-    const struct rw_hist_timing *pick =
-        rw_hist_pick(out->timing, out->n_timings, favourite, expected_ms);
-    out->method = pick->method;
-    out->zero_skip = pick->zero_skip;
-    return RW_OK;
-}
-
 /* Times all contestants that can take the call, and chooses one of them. */
 static int time_all(const struct rw_device *device, const struct rw_hist_call *call,
                     const struct rw_hist_candidates *candidates, struct rw_hist_choice *out)
 {
+    struct timed timed = {device, NULL, *call};
     int refused = RW_OK;
     out->how = RW_HIST_BY_TIMING;
     for (int i = 0; i < candidates->n; i++) {
@@ -199,28 +186,13 @@ static int time_all(const struct rw_device *device, const struct rw_hist_call *c
         return refused < 0
                    ? refused
                    : rw_fail(device->ctx, RW_ERR_ARGUMENT, "no histogram method to choose from");
-    return choose_among(device, call, candidates->favourite, out);
-}
-
-int rw_hist_choose_again(const struct rw_device *device, const struct rw_hist_call *call,
-                         const struct rw_hist_candidates *candidates, struct rw_hist_choice *choice)
-{
-    const double start = rw_clock_ms();
-    const struct rw_hist_method *before = choice->method, *favourite = candidates->favourite;
-    const int before_skip = choice->zero_skip;
-    int n = 0;
-    if (choice->how != RW_HIST_BY_TIMING || before == favourite)
-        return 0;
-    for (int i = 0; i < choice->n_timings; i++) {
-        const struct rw_hist_timing timing = choice->timing[i];
-        if (timing.method == favourite ||
-            (timing.method == before && timing.zero_skip == before_skip))
-            choice->timing[n++] = timing;
-    }
-    choice->n_timings = n;
-    RW_TRY(choose_among(device, call, favourite, choice));
-    choice->choosing_ms = rw_clock_ms() - start;
-    return choice->method != before;
+    RW_TRY(rw_hist_time_in_turns(out->timing, out->n_timings, time_once, &timed));
+    const struct rw_hist_timing *pick =
+        rw_hist_pick(out->timing, out->n_timings, candidates->favourite,
+                     rw_hist_expected_ms(call, rw_device_bandwidth(device)));
+    out->method = pick->method;
+    out->zero_skip = pick->zero_skip;
+    return RW_OK;
 }
 
 int rw_hist_choose(const struct rw_device *device, const struct rw_hist_call *call,
