@@ -11,6 +11,8 @@ Test(hist_hybrid, names)
     cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
     cr_assert_eq(rw_hist_method_named(ctx, "global-atomic", &method), RW_OK);
     cr_expect_eq(method, &rw_hist_global_atomic);
+    cr_assert_eq(rw_hist_method_named(ctx, NULL, &method), RW_OK);
+    cr_expect_null(method);
     static const char *const nearest[][2] = {
         {"lane", "lanes"}, {"colision", "collision"}, {"collision-fre", "collision"}};
     for (size_t i = 0; i < sizeof(nearest) / sizeof(nearest[0]); i++) {
@@ -19,27 +21,6 @@ Test(hist_hybrid, names)
         cr_expect_eq(rw_hist_method_named(ctx, nearest[i][0], &method), RW_ERR_ARGUMENT);
         cr_expect_null(method);
         cr_expect(strstr(rw_last_error(ctx), text), "%s", rw_last_error(ctx));
-    }
-    rw_ctx_free(ctx);
-}
-
-/* The laboratory's methods are known, and refused with the names of those that train. */
-Test(hist_hybrid, names_of_the_laboratory)
-{
-    static const char *const names[] = {"collision-free", "collision-reduced", "privatized",
-                                        "sort-search"};
-    struct rw_ctx *ctx;
-    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const struct rw_hist_method *method;
-        char text[256];
-        snprintf(text, sizeof(text),
-                 "histogram method '%s' is measured in the laboratory and not used for training; "
-                 "expected one of: auto, lanes, global-atomic, collision, multi",
-                 names[i]);
-        cr_expect_eq(rw_hist_method_named(ctx, names[i], &method), RW_ERR_ARGUMENT);
-        cr_expect_null(method);
-        cr_expect_str_eq(rw_last_error(ctx), text);
     }
     rw_ctx_free(ctx);
 }
@@ -102,19 +83,6 @@ Test(hist_hybrid, rows)
         }
     }
     cr_expect_null(rw_hist_method_at((int)(sizeof(rows) / sizeof(rows[0]))));
-}
-
-Test(hist_hybrid, training_never_tries_the_baseline)
-{
-    struct rw_hist_candidates all;
-    rw_hist_candidates_of_training(&all);
-    cr_assert_gt(all.n, 2);
-    int lanes = 0;
-    for (int i = 0; i < all.n; i++) {
-        cr_expect_neq(all.method[i], &rw_hist_global_atomic);
-        lanes += all.method[i] == &rw_hist_lanes;
-    }
-    cr_expect_eq(lanes, 1);
 }
 
 Test(hist_hybrid, refused)

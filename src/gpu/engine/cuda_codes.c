@@ -41,11 +41,6 @@ static int are_equal(const void *a, const void *b, size_t bytes)
     return a && b ? memcmp(a, b, bytes) == 0 : a == b;
 }
 
-static const struct rw_hist_method *forced_method(const struct rw_engine_rules *rules)
-{
-    return rules->hist ? rw_hist_method_find(rules->hist) : NULL;
-}
-
 /* Returns 1 if this training would make the same codes. A forced method may need columns of codes
  * that no other training needs. Each training numbers its own categories. */
 static int serves(const struct rw_cuda_shared *shared, const struct rw_cuda_codes *codes)
@@ -53,8 +48,7 @@ static int serves(const struct rw_cuda_shared *shared, const struct rw_cuda_code
     const struct rw_engine_rules *rules = &codes->host->base.rules;
     return shared->device == codes->device->number && shared->rule.bins == rules->cut.bins &&
            shared->rule.absent_missing == rules->cut.absent_missing &&
-           shared->rule.categories == rules->cut.categories &&
-           shared->hist == forced_method(rules) &&
+           shared->rule.categories == rules->cut.categories && shared->hist == codes->forced &&
            are_equal(shared->rule.ignore, rules->cut.ignore, RW_FEATURE_IDS) &&
            splits_the_same(shared, rules->cut.min_docs);
 }
@@ -143,7 +137,7 @@ static int new_shared(struct rw_cuda_codes *codes)
     /* if the user limits the memory, it should not stay in use */
     shared->is_brief = rules->hist || rules->device_bytes || rules->cut.categories;
     shared->rule = rules->cut;
-    shared->hist = forced_method(rules);
+    shared->hist = codes->forced;
     if (!rules->cut.ignore)
         return RW_OK;
     RW_TRY(RW_ARENA_NEW(ctx, &shared->arena, ignore, RW_FEATURE_IDS));
@@ -240,11 +234,9 @@ static int layouts_of(const struct rw_cuda_codes *codes, int g)
 {
     const struct rw_cuda_group *group = &codes->shared->group[g];
     const uint64_t bytes = (uint64_t)codes->n_docs * group->n_features * (uint32_t)group->bits / 8;
-    const int is_forced = codes->host->base.rules.hist != NULL;
-    const int are_wanted = codes->wants_columns || (!is_forced && !codes->memory->is_limited);
-    return are_wanted && (is_forced || bytes <= rw_cuda_left_bytes(codes->memory) / 4)
-               ? RW_HIST_TILES | RW_HIST_COLUMNS
-               : RW_HIST_TILES;
+    const int are_wanted = codes->forced ? !codes->forced->reads_tiles
+                                         : bytes <= rw_cuda_left_bytes(codes->memory) / 4;
+    return are_wanted ? RW_HIST_TILES | RW_HIST_COLUMNS : RW_HIST_TILES;
 }
 
 static void count_matrix(struct rw_host *host, const struct rw_hist_matrix *matrix)

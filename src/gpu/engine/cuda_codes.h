@@ -73,9 +73,9 @@ struct rw_cuda_codes {
     struct rw_cuda_place place;
     struct rw_cuda_shared *shared; /* NULL: not known yet */
     int has_made;                  /* 1: this engine has made `shared`, and counts its memory */
-    int wants_columns;             /* 1: a candidate method reads columns */
-    int is_settled;                /* 1: columns that no chosen method reads are freed */
-    uint32_t n_docs, n_features;   /* of the training set */
+    const struct rw_hist_method *forced; /* the method that the user names; NULL: none */
+    int is_settled;                      /* 1: columns that no chosen method reads are freed */
+    uint32_t n_docs, n_features;         /* of the training set */
     struct rw_cuda_set set[RW_MAX_SETS];
     uint16_t *d_frequent[RW_CUDA_GROUPS]; /* [group's n_features] most frequent codes */
     /* [n_features] both: columns from which partitions read codes; set 0's d_column on the host */

@@ -106,7 +106,8 @@ static int cuda_begin_tree(struct rw_engine *engine, uint32_t tree, struct rw_ro
             rw_quantise_shift((int64_t)begin.info.largest_hessian, engine->rules.bits);
     rw_engine_set_split_rule(engine, &root, &begin.quantised);
     *out = root;
-    if (nodes->sample.d_sampled && rw_cuda_takes_moved(cuda, 1)) /* of the sampled documents */
+    /* Of the sampled documents. In the first tree, methods that can read them may be chosen. */
+    if (nodes->sample.d_sampled && nodes->d_moved && (cuda->read_tiles || !cuda->codes.is_settled))
         RW_CUDA_LAUNCH(cuda, rw_cuda_gather, nodes->partition.d_list, nodes->n[0],
                        cuda->quantise.d_lambda_q, cuda->quantise.d_hess_q, nodes->partition.moved,
                        nodes->d_moved);
@@ -132,7 +133,7 @@ static int cuda_partition(struct rw_engine *engine, const struct rw_split *split
     struct rw_cuda_nodes *nodes = &cuda->nodes;
     RW_TRY(rw_cuda_nodes_sizes(nodes));
     if (nodes->moves < 0)
-        nodes->moves = rw_cuda_takes_moved(cuda, 0); /* the first histograms are complete */
+        nodes->moves = nodes->d_moved && cuda->read_tiles; /* the first histograms are complete */
     for (int i = 0; i < n; i++) {
         const uint32_t column = (uint32_t)splits[i].column;
         RW_TRY(rw_cuda_columns_use(&cuda->codes, nodes, column, nodes->n[splits[i].slot]));

@@ -20,13 +20,6 @@ struct rw_cuda_whole {
     uint32_t parent;
 };
 
-/* The histogram method of a group. */
-struct rw_cuda_method {
-    struct rw_hist_candidates candidates;
-    struct rw_hist_choice choice;
-    int is_chosen, is_reported;
-};
-
 struct rw_cuda {
     struct rw_host host; /* has the cuts, but no codes; counts the bytes of device memory */
     struct rw_device *device;
@@ -49,14 +42,15 @@ struct rw_cuda {
     } features;
     /* ---- histograms; arrays by group have n_groups elements ---- */
     int n_groups;
-    struct rw_cuda_method method[RW_CUDA_GROUPS];
+    struct rw_hist_choice choice[RW_CUDA_GROUPS]; /* its method is NULL until it is chosen */
+    int n_reported;                               /* choices that rw_cuda_report has written */
+    int read_tiles; /* 1: the methods are chosen, and all read tiles, so lambdas can move */
     /* [n_groups] of workers.exchange: the histograms being built, and those that are kept and
      * searched, of all documents and the worker's own features. With one worker, the same. */
     struct rw_cuda_cells *built, *cells;
     struct {
-        void *d;
+        void *d; /* all 0 between histograms if read_tiles is 1 */
         size_t bytes;
-        int is_clean; /* 1: it is all 0 between histograms */
     } scratch;
     struct { /* one histogram call */
         struct rw_hist_node node[RW_TUNE_ENGINE_NODES];
@@ -105,9 +99,7 @@ double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work
 
 /* ---- histograms ---- */
 
-/* List the methods that may be used, before the layouts that they read are made; and allocate their
- * scratch after that. */
-int rw_cuda_list_candidates(struct rw_cuda *cuda);
+/* Allocates the scratch of histogram methods, once the codes that they read are made. */
 int rw_cuda_plan_histograms(struct rw_cuda *cuda);
 /* Frees columns that are not read any more, and allocates the cached ones. */
 int rw_cuda_settle_columns(struct rw_cuda *cuda);
@@ -115,9 +107,6 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
 /* Starts the histogram of the root before the grower requests it: with one worker, for a tree of
  * all documents and n_features > 0, if all codes are on the device and it chooses no method. */
 int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features);
-/* Returns 1 if the methods of all groups read lambdas by position, so that these can move with the
- * documents. maybe: also 1 if a group that has not chosen a method may do so. */
-int rw_cuda_takes_moved(const struct rw_cuda *cuda, int maybe);
 int rw_cuda_release(struct rw_engine *engine, const int32_t *slots, int n);
 int rw_cuda_report(struct rw_engine *engine, char *text, size_t size, double *ms);
 

@@ -10,7 +10,6 @@ static struct rw_hist_call hist_call(const struct rw_cuda *cuda, int g,
                                      const struct rw_hist_node *node, uint32_t n_nodes,
                                      const uint32_t *d_list)
 {
-    const struct rw_cuda_method *method = &cuda->method[g];
     const struct rw_cuda_cells *built = &cuda->built[g];
     const int all_are_needed = rw_cuda_are_many(&cuda->workers) || cuda->features.are_known;
     return (struct rw_hist_call){.matrix = cuda->codes.set[0].matrix[g],
@@ -25,7 +24,7 @@ static struct rw_hist_call hist_call(const struct rw_cuda *cuda, int g,
                                  .by_position = d_list && cuda->nodes.moves == 1,
                                  .d_moved = cuda->nodes.d_moved,
                                  .largest = rw_quantise_limit(cuda->host.base.rules.bits),
-                                 .zero_skip = method->is_chosen && method->choice.zero_skip,
+                                 .zero_skip = cuda->choice[g].zero_skip,
                                  .d_frequent = cuda->codes.d_frequent[g],
                                  .d_count = built->d_count,
                                  .d_lambda_sum = built->d_lambda,
@@ -33,20 +32,10 @@ static struct rw_hist_call hist_call(const struct rw_cuda *cuda, int g,
                                  .narrow = built->narrow,
                                  .d_needed = all_are_needed ? NULL : cuda->cells[g].d_sampled,
                                  .d_scratch = cuda->scratch.d,
-                                 .clean_scratch = cuda->scratch.is_clean,
+                                 .clean_scratch = cuda->read_tiles,
                                  .far = cuda->codes.place.is_far ? &cuda->codes.hist_far : NULL,
                                  .n_multiprocessors = cuda->device->n_multiprocessors,
                                  .shared_bytes = cuda->device->shared_bytes};
-}
-
-int rw_cuda_takes_moved(const struct rw_cuda *cuda, int maybe)
-{
-    int takes = cuda->nodes.d_moved != NULL;
-    for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_cuda_method *method = &cuda->method[g];
-        takes &= method->is_chosen ? method->choice.method->reads_tiles : maybe;
-    }
-    return takes;
 }
 
 /* ---- scratch, and the candidate methods ---- */
@@ -98,67 +87,36 @@ static int check(const struct rw_cuda *cuda, int g, const struct rw_hist_method 
     return rw_hist_check(cuda->host.base.ctx, method, &call);
 }
 
-/* Scratch is that of the preferred method or, if a method is forced or codes are in host memory, of
- * the only candidate. Leaves out candidates that need more. */
+/* Scratch is that of the preferred method, or of the only one: a forced method, or `lanes` if codes
+ * are in host memory, which a comparison of methods would read many times. */
 int rw_cuda_plan_histograms(struct rw_cuda *cuda)
 {
-    const int is_forced = cuda->host.base.rules.hist != NULL;
-    size_t most = 0;
+    const struct rw_hist_method *forced = cuda->codes.forced;
+    const struct rw_hist_method *method = forced ? forced : &rw_hist_lanes;
     for (int g = 0; g < cuda->n_groups; g++) {
-        const struct rw_hist_method *method = &rw_hist_lanes;
-        if (is_forced || cuda->codes.place.is_far) {
-            /* a comparison with other methods would read host memory many times */
-            method = cuda->method[g].candidates.method[0];
+        if (forced || cuda->codes.place.is_far) {
             RW_TRY(check(cuda, g, method));
-            cuda->method[g].choice = (struct rw_hist_choice){
-                .method = method, .how = is_forced ? RW_HIST_FORCED : RW_HIST_BY_RULE};
-            cuda->method[g].is_chosen = 1;
+            cuda->choice[g].method = method;
+            cuda->choice[g].how = forced ? RW_HIST_FORCED : RW_HIST_BY_RULE;
         }
-        most = larger(most, scratch_bytes(cuda, g, method));
+        cuda->scratch.bytes = larger(cuda->scratch.bytes, scratch_bytes(cuda, g, method));
     }
-    for (int g = 0; g < cuda->n_groups; g++) {
-        struct rw_hist_candidates *kept = &cuda->method[g].candidates, all = *kept;
-        kept->n = 0;
-        for (int i = 0; i < all.n; i++) {
-            if (check(cuda, g, all.method[i]) >= 0 && scratch_bytes(cuda, g, all.method[i]) <= most)
-                kept->method[kept->n++] = all.method[i];
-        }
-    }
-    cuda->scratch.bytes = most;
     cuda->host.memory.part = "scratch";
-    RW_TRY(rw_host_new(&cuda->host, &cuda->scratch.d, most, 1, 1));
+    RW_TRY(rw_host_new(&cuda->host, &cuda->scratch.d, cuda->scratch.bytes, 1, 1));
     rw_cuda_count_most(&cuda->memory, 0);
     return RW_OK;
 }
 
-int rw_cuda_list_candidates(struct rw_cuda *cuda)
-{
-    const char *forced = cuda->host.base.rules.hist;
-    struct rw_hist_candidates all = {.n = 1}, kept;
-    if (forced)
-        RW_TRY(rw_hist_method_named(cuda->host.base.ctx, forced, &all.method[0]));
-    else
-        rw_hist_candidates_of_training(&all);
-    kept = (struct rw_hist_candidates){.favourite = all.favourite};
-    cuda->codes.wants_columns = 0;
-    for (int i = 0; i < all.n; i++) {
-        /* a forced method that cannot read host-resident codes was refused */
-        if (!all.method[i]->reads_tiles && cuda->codes.place.is_far)
-            continue;
-        kept.method[kept.n++] = all.method[i];
-        cuda->codes.wants_columns |= !all.method[i]->reads_tiles;
-    }
-    for (int g = 0; g < RW_CUDA_GROUPS; g++)
-        cuda->method[g].candidates = kept;
-    return RW_OK;
-}
-
-/* Chooses a method at the root of the first tree. */
+/* Chooses a method at the root of the first tree, among those for which the scratch is enough. */
 static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
 {
-    struct rw_cuda_method *method = &cuda->method[g];
-    RW_TRY(rw_hist_choose(cuda->device, root, &method->candidates, &method->choice));
-    method->is_chosen = 1;
+    struct rw_hist_candidates candidates = {.favourite = &rw_hist_lanes};
+    const struct rw_hist_method *method;
+    for (int i = 0; (method = rw_hist_method_at(i)) != NULL; i++) {
+        if (!method->is_baseline && scratch_bytes(cuda, g, method) <= cuda->scratch.bytes)
+            candidates.method[candidates.n++] = method;
+    }
+    RW_TRY(rw_hist_choose(cuda->device, root, &candidates, &cuda->choice[g]));
     return rw_transfer_wait(cuda->device);
 }
 
@@ -166,7 +124,7 @@ int rw_cuda_settle_columns(struct rw_cuda *cuda)
 {
     int is_read[RW_CUDA_GROUPS];
     for (int g = 0; g < cuda->n_groups; g++)
-        is_read[g] = cuda->method[g].is_chosen && !cuda->method[g].choice.method->reads_tiles;
+        is_read[g] = cuda->choice[g].method && !cuda->choice[g].method->reads_tiles;
     return rw_cuda_columns_settle(&cuda->codes, is_read);
 }
 
@@ -176,10 +134,10 @@ static int settle(struct rw_cuda *cuda)
     if (cuda->codes.is_settled)
         return RW_OK;
     cuda->memory.to_settle = 0;
-    cuda->scratch.is_clean = 1;
+    cuda->read_tiles = 1;
     for (int g = 0; g < cuda->n_groups; g++)
-        cuda->scratch.is_clean &= cuda->method[g].choice.method->reads_tiles;
-    if (cuda->scratch.is_clean) /* once, since every chosen method leaves scratch clean */
+        cuda->read_tiles &= cuda->choice[g].method->reads_tiles;
+    if (cuda->read_tiles) /* once, since every chosen method leaves scratch clean */
         RW_CU(cuda->host.base.ctx,
               cudaMemsetAsync(cuda->scratch.d, 0, cuda->scratch.bytes, cuda->device->stream));
     return rw_cuda_settle_columns(cuda);
@@ -188,19 +146,15 @@ static int settle(struct rw_cuda *cuda)
 int rw_cuda_report(struct rw_engine *engine, char *text, size_t size, double *ms)
 {
     struct rw_cuda *cuda = rw_cuda_of(engine);
-    for (int g = 0; g < cuda->n_groups; g++) {
-        struct rw_cuda_method *method = &cuda->method[g];
-        if (!method->is_chosen || method->is_reported)
-            continue;
-        method->is_reported = 1;
-        const size_t at = (size_t)snprintf(text, size, "histograms: ");
-        if (size > at)
-            rw_hist_choice_text(&method->choice, cuda->codes.set[0].matrix[g], text + at,
-                                size - at);
-        *ms = method->choice.choosing_ms;
-        return 1;
-    }
-    return 0;
+    const int g = cuda->n_reported;
+    if (g == cuda->n_groups || !cuda->choice[g].method)
+        return 0;
+    cuda->n_reported++;
+    const size_t at = (size_t)snprintf(text, size, "histograms: ");
+    if (size > at)
+        rw_hist_choice_text(&cuda->choice[g], cuda->codes.set[0].matrix[g], text + at, size - at);
+    *ms = cuda->choice[g].choosing_ms;
+    return 1;
 }
 
 /* ---- one call ---- */
@@ -210,12 +164,12 @@ int rw_cuda_report(struct rw_engine *engine, char *text, size_t size, double *ms
 static int run_group(struct rw_cuda *cuda, int g, struct rw_hist_call *call, int32_t buffer)
 {
     struct rw_ctx *ctx = cuda->host.base.ctx;
-    const struct rw_hist_choice *choice = &cuda->method[g].choice;
+    const struct rw_hist_choice *choice = &cuda->choice[g];
     const uint64_t at = (uint64_t)buffer * cuda->built[g].n_cells;
     call->d_count += at;
     call->d_lambda_sum = rw_hist_sums_from(call->d_lambda_sum, at, call->narrow);
     call->d_hess_sum = rw_hist_sums_from(call->d_hess_sum, at, call->narrow);
-    if (!cuda->method[g].is_chosen)
+    if (!choice->method)
         RW_TRY(choose(cuda, g, call));
     call->zero_skip = choice->zero_skip;
     if (choice->method->scratch_bytes(call) > cuda->scratch.bytes)
@@ -230,8 +184,8 @@ static uint32_t nodes_that_fit(const struct rw_cuda *cuda, uint32_t n, const uin
         int fits = 1;
         for (int g = 0; g < cuda->n_groups; g++) {
             const struct rw_hist_call call = hist_call(cuda, g, cuda->call.node, n, d_list);
-            fits &= !cuda->method[g].is_chosen ||
-                    cuda->method[g].choice.method->scratch_bytes(&call) <= cuda->scratch.bytes;
+            const struct rw_hist_method *method = cuda->choice[g].method;
+            fits &= !method || method->scratch_bytes(&call) <= cuda->scratch.bytes;
         }
         if (fits)
             break;
@@ -364,10 +318,8 @@ static int take_buffers(struct rw_cuda *cuda, const struct rw_sibling *s, int i)
  * known. */
 static int can_estimate(const struct rw_cuda *cuda, const struct rw_sibling *siblings, uint32_t n)
 {
-    int can = rw_cuda_are_many(&cuda->workers) && !cuda->codes.place.is_far;
-    for (int g = 0; g < cuda->n_groups; g++)
-        can &= cuda->method[g].is_chosen && cuda->method[g].choice.method->reads_tiles;
-    return can && rw_cuda_nodes_are_pending(&cuda->nodes, siblings, n);
+    return rw_cuda_are_many(&cuda->workers) && !cuda->codes.place.is_far && cuda->read_tiles &&
+           rw_cuda_nodes_are_pending(&cuda->nodes, siblings, n);
 }
 
 /* Builds the histograms of n nodes over the documents of all workers. */

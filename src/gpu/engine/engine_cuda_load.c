@@ -117,10 +117,8 @@ static int make_lists(struct rw_cuda *cuda, const struct rw_cuda_source *source)
     struct rw_cuda_memory *memory = &cuda->memory;
     struct rw_cuda_quantise *quantise = &cuda->quantise;
     const struct rw_cuda_whole whole = {.node = {.n = cuda->n_docs}, .parent = RW_HIST_NO_PARENT};
-    const struct rw_hist_candidates *any = &cuda->method[0].candidates; /* those of all groups */
-    int can_move = 0;
-    for (int i = 0; i < any->n && !cuda->codes.place.is_far; i++)
-        can_move |= any->method[i]->reads_tiles;
+    const struct rw_hist_method *forced = cuda->codes.forced;
+    const int can_move = !cuda->codes.place.is_far && (!forced || forced->reads_tiles);
     memory->host->memory.part = "lambdas";
     RW_TRY(rw_cuda_lambda_new(engine->ctx, rw_cuda_is_dry(memory) ? NULL : cuda->device,
                               &engine->rules, source->dataset, source->gains, &cuda->lambda));
@@ -157,7 +155,6 @@ static int begin_training(struct rw_cuda *cuda, const struct rw_dataset *dataset
 {
     cuda->n_docs = dataset->n_docs;
     cuda->all_docs = rw_cuda_are_many(&cuda->workers) ? cuda->host.base.all_docs : dataset->n_docs;
-    RW_TRY(rw_cuda_list_candidates(cuda));
     RW_TRY(rw_cuda_codes_begin(&cuda->codes, dataset->n_docs));
     cuda->n_groups = cuda->codes.shared->n_groups;
     RW_TRY(make_tables(cuda));
@@ -214,6 +211,7 @@ static int dry_run(struct rw_cuda *cuda, struct rw_cuts *cuts, const struct rw_c
     dry->memory.free_bytes = cuda->memory.free_bytes;
     dry->memory.is_limited = cuda->memory.is_limited;
     dry->codes.place = *place;
+    dry->codes.forced = cuda->codes.forced;
     if (cuda->codes.shared && cuda->codes.shared->cuts == cuts) /* taken from the cache */
         dry->codes.shared = cuda->codes.shared;
     dry->workers.peers = cuda->workers.peers;
@@ -254,13 +252,13 @@ out:
 static int fail_room(struct rw_cuda *cuda, uint64_t needed)
 {
     const struct rw_cuda_memory *memory = &cuda->memory;
-    const char *hist = cuda->host.base.rules.hist;
-    const struct rw_hist_method *method = hist ? rw_hist_method_find(hist) : NULL;
+    const struct rw_hist_method *forced = cuda->codes.forced;
     char hint[256] =
         "fewer --bins or --leaves need less memory; --device cpu trains the same model";
-    if (method && !method->reads_tiles)
+    if (forced && !forced->reads_tiles)
         snprintf(hint, sizeof(hint),
-                 "--hist %s needs all codes in the GPU's memory; --hist auto does not", hist);
+                 "--hist %s needs all codes in the GPU's memory; --hist auto does not",
+                 forced->name);
     return rw_fail(cuda->host.base.ctx, RW_ERR_MEMORY,
                    "out of device memory: %s needs %.1f MB of cuda:%d%s, and %.1f MB are %s\n"
                    "hint: %s",
@@ -331,16 +329,13 @@ static int place_far(struct rw_cuda *cuda, struct rw_cuts *cuts,
                      const struct rw_cuda_source *source, uint64_t needed)
 {
     enum { PADDING = 128 };
-    const char *hist = cuda->host.base.rules.hist;
+    const struct rw_hist_method *forced = cuda->codes.forced;
     const uint64_t bytes = rw_cuda_column_bytes(cuts, source->dataset->n_docs);
     struct rw_cuda_place *place = &cuda->codes.place;
     uint64_t taken;
-    const struct rw_hist_method *method = NULL;
-    if (hist)
-        RW_TRY(rw_hist_method_named(cuda->host.base.ctx, hist, &method));
     place->least_bytes = needed;
     if (cuda->codes.shared || bytes == 0 || cuts->n_features == 0 ||
-        (method && !method->reads_tiles))
+        (forced && !forced->reads_tiles))
         return fail_room(cuda, needed);
     *place = (struct rw_cuda_place){.is_far = 1, .n_columns = 1};
     RW_TRY(find_needed(cuda, cuts, source, &taken));
@@ -426,6 +421,7 @@ int rw_cuda_load(struct rw_engine *engine, int set, const struct rw_dataset *dat
     if (set == 0) {
         RW_TRY(rw_cuda_workers_connect(&cuda->workers));
         engine->has_all_splits = cuda->workers.peers && !engine->rules.symmetric;
+        RW_TRY(rw_hist_method_named(engine->ctx, engine->rules.hist, &cuda->codes.forced));
         RW_TRY(find_free(cuda));
         RW_TRY(make_cuts(cuda, &source, &column));
         RW_TRY(find_place(cuda, cuda->host.set[0].bins->cuts, &source));
@@ -454,6 +450,7 @@ int rw_cuda_plan(struct rw_engine *engine, const struct rw_plan_data *data, stru
     out->on_gpu = 1;
     snprintf(out->device, sizeof(out->device), "cuda:%d, %s", cuda->device->number,
              cuda->device->name);
+    RW_TRY(rw_hist_method_named(engine->ctx, engine->rules.hist, &cuda->codes.forced));
     if (!cuda->memory.free_bytes) {
         rw_cuda_codes_evict(cuda->device->number);
         RW_TRY(find_free(cuda));

@@ -332,12 +332,9 @@ struct rw_hist_choice {
     struct rw_hist_timing timing[2 * RW_HIST_MOST_CANDIDATES];
 };
 
-/* Finds a method by name. Fails with RW_ERR_ARGUMENT if there is no such method. The message
- * suggests the nearest name, or states that the method is one of the laboratory. */
+/* Finds a method by name; NULL: *out is NULL. Fails with RW_ERR_ARGUMENT if there is no such
+ * method. The message suggests the nearest name. */
 int rw_hist_method_named(struct rw_ctx *ctx, const char *name, const struct rw_hist_method **out);
-
-/* Lists the methods of the table from which training chooses: all except baselines. */
-void rw_hist_candidates_of_training(struct rw_hist_candidates *out);
 
 /* Chooses a method for calls like this one. The call is run, once or often, so its results are
  * written, and it must not have d_parent. Tries zero-skip if the call has d_frequent, and ignores

@@ -104,40 +104,16 @@ int rw_hist_run(struct rw_ctx *ctx, const struct rw_hist_method *method,
 
 int rw_hist_method_named(struct rw_ctx *ctx, const char *name, const struct rw_hist_method **out)
 {
-    static const char *const in_lab[] = {"collision-free", "collision-reduced", "privatized",
-                                         "sort-search"};
     const char *names[RW_HIST_MOST_CANDIDATES];
-    char list[256] = "auto";
     int n = 0;
-    *out = rw_hist_method_find(name);
-    if (*out)
+    *out = name ? rw_hist_method_find(name) : NULL;
+    if (*out || !name)
         return RW_OK;
-    for (; n < RW_HIST_MOST_CANDIDATES && rw_hist_method_at(n); n++) {
-        const size_t used = strlen(list);
+    for (; n < RW_HIST_MOST_CANDIDATES && rw_hist_method_at(n); n++)
         names[n] = rw_hist_method_at(n)->name;
-        snprintf(list + used, sizeof(list) - used, ", %s", names[n]);
-    }
-    for (size_t i = 0; i < sizeof(in_lab) / sizeof(in_lab[0]); i++) {
-        if (strcmp(name, in_lab[i]) == 0)
-            return rw_fail(ctx, RW_ERR_ARGUMENT,
-                           "histogram method '%s' is measured in the laboratory and not used for "
-                           "training; expected one of: %s",
-                           name, list);
-    }
     return rw_fail(ctx, RW_ERR_ARGUMENT,
                    "unknown histogram method '%.100s'; the nearest is '%s'; auto chooses one", name,
                    rw_word_nearest_always(name, names, n));
-}
-
-void rw_hist_candidates_of_training(struct rw_hist_candidates *out)
-{
-    out->n = 0;
-    out->favourite = &rw_hist_lanes;
-    for (int i = 0; rw_hist_method_at(i) && out->n < RW_HIST_MOST_CANDIDATES; i++) {
-        const struct rw_hist_method *method = rw_hist_method_at(i);
-        if (!method->is_baseline)
-            out->method[out->n++] = method;
-    }
 }
 
 /* A call to be timed, with the method that runs it. */
