@@ -62,10 +62,26 @@ int rw_lab_wants(const struct rw_lab *lab, const char *method)
 
 /* ---- times ---- */
 
+/* Times n_runs runs (1 to 1000) after one warm-up. */
+static int time_runs(const struct rw_lab *lab, int n_runs, int (*run)(void *user), void *user,
+                     struct rw_bench_times *out)
+{
+    enum { MOST_RUNS = 1000 };
+    double all[1 + MOST_RUNS], *ms = all + 1; /* the first is the warm-up */
+    if (n_runs < 1 || n_runs > MOST_RUNS)
+        return rw_fail(lab->ctx, RW_ERR_ARGUMENT, "%d runs; expected 1 to %d", n_runs, MOST_RUNS);
+    for (int i = 0; i < 1 + n_runs; i++)
+        RW_TRY(rw_device_time_once(lab->device, run, user, &all[i]));
+    rw_sort_doubles(ms, (size_t)n_runs);
+    out->median_ms = ms[n_runs / 2];
+    out->least_ms = ms[0];
+    out->most_ms = ms[n_runs - 1];
+    return RW_OK;
+}
+
 int rw_lab_time(struct rw_lab *lab, int (*run)(void *user), void *user, struct rw_bench_times *out)
 {
-    return rw_device_time(lab->device, lab->n_runs, run, user, &out->median_ms, &out->least_ms,
-                          &out->most_ms);
+    return time_runs(lab, lab->n_runs, run, user, out);
 }
 
 struct reading {
@@ -96,8 +112,7 @@ static int measure_reading(struct rw_lab *lab)
     RW_CU(lab->ctx, cudaGetDeviceProperties(&properties, lab->device->number));
     RW_TRY_OUT(rw_device_alloc(lab->ctx, &r.d_from, r.bytes));
     RW_TRY_OUT(rw_device_alloc(lab->ctx, &r.d_sink, sizeof(uint32_t)));
-    RW_TRY_OUT(rw_device_time(lab->device, READINGS, run_reading, &r, &times.median_ms,
-                              &times.least_ms, &times.most_ms));
+    RW_TRY_OUT(time_runs(lab, READINGS, run_reading, &r, &times));
     lab->read_gb_s = (double)r.bytes / times.median_ms / 1e6;
     rw_bench_add_text(&line, "device", lab->device->name);
     rw_bench_add_integer(&line, "multiprocessors", lab->device->n_multiprocessors);

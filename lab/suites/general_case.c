@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "gpu/device/cu_check.h"
 #include "lab/kernels/values_serial.h"
 
 /* A run is cut into so many chunks, but for their size. */
@@ -140,8 +141,9 @@ static int send_edges(struct rw_general *g)
 
 static int fetch_counts(struct rw_general *g)
 {
-    return rw_transfer_read_pinned(g->lab->device, g->count, g->d_count,
-                                   g->call.n_bins * sizeof(*g->count));
+    RW_CU(g->lab->ctx, cudaMemcpyAsync(g->count, g->d_count, g->call.n_bins * sizeof(*g->count),
+                                       cudaMemcpyDeviceToHost, g->lab->device->stream));
+    return RW_OK;
 }
 
 static int run_transfer(void *user)

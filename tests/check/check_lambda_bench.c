@@ -45,9 +45,11 @@ static int run_metrics(void *user)
 
 static int row(struct rw_ctx *ctx, struct bench *b, const char *what, int (*run)(void *))
 {
-    double median, least, most;
-    RW_TRY(rw_device_time(b->device, RUNS, run, b, &median, &least, &most));
-    printf("    %-44s %8.4f ms (%.4f to %.4f)\n", what, median, least, most);
+    double all[1 + RUNS], *ms = all + 1; /* the first is a warm-up */
+    for (int i = 0; i < 1 + RUNS; i++)
+        RW_TRY(rw_device_time_once(b->device, run, b, &all[i]));
+    rw_sort_doubles(ms, RUNS);
+    printf("    %-44s %8.4f ms (%.4f to %.4f)\n", what, ms[RUNS / 2], ms[0], ms[RUNS - 1]);
     fflush(stdout);
     return RW_OK;
 }

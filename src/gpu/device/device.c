@@ -236,23 +236,6 @@ int rw_device_time_once(const struct rw_device *device, int (*run)(void *user), 
     return RW_OK;
 }
 
-int rw_device_time(const struct rw_device *device, int n_runs, int (*run)(void *user), void *user,
-                   double *median_ms, double *least_ms, double *most_ms)
-{
-    enum { MOST_RUNS = 1000 };
-    double all[1 + MOST_RUNS], *ms = all + 1; /* the first is the warm-up */
-    if (n_runs < 1 || n_runs > MOST_RUNS)
-        return rw_fail(device->ctx, RW_ERR_ARGUMENT, "%d runs; expected 1 to %d", n_runs,
-                       MOST_RUNS);
-    for (int i = 0; i < 1 + n_runs; i++)
-        RW_TRY(rw_device_time_once(device, run, user, &all[i]));
-    rw_sort_doubles(ms, (size_t)n_runs);
-    *median_ms = ms[n_runs / 2];
-    *least_ms = ms[0];
-    *most_ms = ms[n_runs - 1];
-    return RW_OK;
-}
-
 static int attribute(enum cudaDeviceAttr which, int number)
 {
     int value = 0;
@@ -345,7 +328,7 @@ int rw_device_find(int number, struct rw_device_facts *out)
 }
 
 /* ---- how fast the device reads host memory ---- */
-enum { LINK_RUNS = 5, LINK_BYTES = 1 << 25 };
+enum { LINK_COPIES = 5, LINK_BYTES = 1 << 25 };
 
 struct link_run {
     const struct rw_device *device;
@@ -355,20 +338,23 @@ struct link_run {
 static int copy(void *user)
 {
     const struct link_run *run = user;
-    return rw_transfer_write_pinned(run->device, run->d_to, run->from, LINK_BYTES);
+    for (int i = 0; i < LINK_COPIES; i++)
+        RW_TRY(rw_transfer_write_pinned(run->device, run->d_to, run->from, LINK_BYTES));
+    return RW_OK;
 }
 
 int rw_device_link_rate(const struct rw_device *device, double *rate)
 {
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {NULL};
     struct link_run run = {.device = device};
-    double ms = 0.0, least, most;
+    double ms = 0.0;
     *rate = 0.0;
     RW_TRY(rw_transfer_pinned_in(device->ctx, &arena, &run.from, LINK_BYTES));
     memset(run.from, 1, LINK_BYTES);
     RW_TRY(rw_device_alloc_in(device->ctx, &arena, &run.d_to, LINK_BYTES));
-    RW_TRY(rw_device_time(device, LINK_RUNS, copy, &run, &ms, &least, &most));
-    *rate = LINK_BYTES / (ms / 1e3);
+    for (int i = 0; i < 2; i++) /* the first is a warm-up */
+        RW_TRY(rw_device_time_once(device, copy, &run, &ms));
+    *rate = (double)LINK_COPIES * LINK_BYTES / (ms / 1e3);
     return RW_OK;
 }
 
@@ -402,12 +388,6 @@ int rw_transfer_write_pinned(const struct rw_device *device, void *d_to, const v
     return enqueue(device, d_to, from, bytes, cudaMemcpyHostToDevice, device->stream);
 }
 
-int rw_transfer_read_pinned(const struct rw_device *device, void *to, const void *d_from,
-                            size_t bytes)
-{
-    return enqueue(device, to, d_from, bytes, cudaMemcpyDeviceToHost, device->stream);
-}
-
 int rw_transfer_write(const struct rw_device *device, void *d_to, const void *from, size_t bytes)
 {
     RW_TRY(rw_transfer_write_pinned(device, d_to, from, bytes));
@@ -416,7 +396,7 @@ int rw_transfer_write(const struct rw_device *device, void *d_to, const void *fr
 
 int rw_transfer_read(const struct rw_device *device, void *to, const void *d_from, size_t bytes)
 {
-    RW_TRY(rw_transfer_read_pinned(device, to, d_from, bytes));
+    RW_TRY(enqueue(device, to, d_from, bytes, cudaMemcpyDeviceToHost, device->stream));
     return bytes ? rw_transfer_wait(device) : RW_OK;
 }
 

@@ -53,10 +53,7 @@ int rw_device_link(struct rw_ctx *ctx, int number, double *rate);
 /* Returns the bytes per second of the device's memory, from its clock and bus width. Returns
  * RW_TUNE_PLAN_BANDWIDTH if the device does not report them. */
 double rw_device_bandwidth(const struct rw_device *device);
-/* Measure the milliseconds that `run` takes on the stream: the median, the shortest and the longest
- * of n_runs runs (1 to 1000) after one warm-up; or those of one run, without a warm-up. */
-int rw_device_time(const struct rw_device *device, int n_runs, int (*run)(void *user), void *user,
-                   double *median_ms, double *least_ms, double *most_ms);
+/* Measures the milliseconds that `run` takes on the stream. */
 int rw_device_time_once(const struct rw_device *device, int (*run)(void *user), void *user,
                         double *ms);
 
@@ -143,12 +140,10 @@ struct rw_transfer_counts {
 /* Copy through the device's stream, and wait, unless there are 0 bytes. */
 int rw_transfer_write(const struct rw_device *device, void *d_to, const void *from, size_t bytes);
 int rw_transfer_read(const struct rw_device *device, void *to, const void *d_from, size_t bytes);
-/* Copy through the device's stream without waiting. The host's memory must be pinned. Until
- * rw_transfer_wait returns, it must not be changed and, after a read, not be used. */
+/* Copies through the device's stream without waiting. The host's memory must be pinned, and not
+ * change until rw_transfer_wait returns. */
 int rw_transfer_write_pinned(const struct rw_device *device, void *d_to, const void *from,
                              size_t bytes);
-int rw_transfer_read_pinned(const struct rw_device *device, void *to, const void *d_from,
-                            size_t bytes);
 /* Waits until all work on the device's stream is complete. Fails if a kernel or rw_nccl_watch
  * failed. */
 int rw_transfer_wait(const struct rw_device *device);
