@@ -120,8 +120,8 @@ Test(hist_hybrid, text)
         .timing = {{&rw_hist_collision, 0, 3.25}, {&rw_hist_collision, 1, 2.5}}};
     char text[200];
     rw_hist_choice_text(&choice, &matrix, text, sizeof(text));
-    cr_expect_str_eq(text, "136 features of 8-bit codes: collision zero-skip (timed in 12.1 ms; "
-                           "ms: collision 3.250, collision zero-skip 2.500)");
+    cr_expect_str_eq(text, "histograms: 136 features of 8-bit codes: collision zero-skip (timed in "
+                           "12.1 ms; ms: collision 3.250, collision zero-skip 2.500)");
     for (size_t size = 1; size < sizeof(text); size++) {
         memset(text, 'x', sizeof(text));
         rw_hist_choice_text(&choice, &matrix, text, size);
@@ -129,5 +129,5 @@ Test(hist_hybrid, text)
     }
     choice = (struct rw_hist_choice){.method = &rw_hist_lanes, .how = RW_HIST_BY_RULE};
     rw_hist_choice_text(&choice, &matrix, text, sizeof(text));
-    cr_expect_str_eq(text, "136 features of 8-bit codes: lanes (by rule)");
+    cr_expect_str_eq(text, "histograms: 136 features of 8-bit codes: lanes (by rule)");
 }

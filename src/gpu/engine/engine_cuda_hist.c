@@ -150,9 +150,7 @@ int rw_cuda_report(struct rw_engine *engine, char *text, size_t size, double *ms
     if (g == cuda->n_groups || !cuda->choice[g].method)
         return 0;
     cuda->n_reported++;
-    const size_t at = (size_t)snprintf(text, size, "histograms: ");
-    if (size > at)
-        rw_hist_choice_text(&cuda->choice[g], cuda->codes.set[0].matrix[g], text + at, size - at);
+    rw_hist_choice_text(&cuda->choice[g], cuda->codes.set[0].matrix[g], text, size);
     *ms = cuda->choice[g].choosing_ms;
     return 1;
 }

@@ -286,21 +286,15 @@ struct rw_hist_timing {
     double ms; /* its shortest run */
 };
 
-typedef int rw_hist_time(void *user, const struct rw_hist_timing *contestant, double *ms);
-
-/* Fills the times of n contestants: RW_TUNE_HYBRID_TURNS runs of each. They run in turns, since
- * other programs or a profiler may use the GPU at the same time. */
-int rw_hist_time_in_turns(struct rw_hist_timing *timing, int n, rw_hist_time *time, void *user);
-
 /* Returns the time of the call in ms if only the bandwidth of the device memory (bytes per second)
- * and a launch count. Returns 0, for unknown, if call->far is set. */
+ * and a launch count. */
 double rw_hist_expected_ms(const struct rw_hist_call *call, double bandwidth);
 
 /* Returns the timing of the contestant to use, the first of equals; n: at least 1. It is the
  * preferred method's, unless the fastest takes at most RW_TUNE_HYBRID_FAVOUR of that method's time.
  * The preferred method is also used if it took more than RW_TUNE_HYBRID_BELIEVED times the expected
- * time, because then the times are not reliable. expected_ms 0: all times are believed. If no
- * contestant is the preferred method, the fastest is used. */
+ * time, because then the times are not reliable. If no contestant is the preferred method, the
+ * fastest is used. */
 const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, int n,
                                           const struct rw_hist_method *favourite,
                                           double expected_ms);
@@ -342,8 +336,8 @@ int rw_hist_method_named(struct rw_ctx *ctx, const char *name, const struct rw_h
  * call, fails as the last one does in rw_hist_check. */
 int rw_hist_choose(const struct rw_device *device, const struct rw_hist_call *call,
                    const struct rw_hist_candidates *candidates, struct rw_hist_choice *out);
-/* Writes one line, cut to `size`: "136 features of 8-bit codes: lanes (timed in 12.1 ms; ms: lanes
- * 0.213, collision 3.200, collision zero-skip 2.100)". */
+/* Writes one line, cut to `size`: "histograms: 136 features of 8-bit codes: lanes (timed in 12.1
+ * ms; ms: lanes 0.213, collision 3.200, collision zero-skip 2.100)". */
 void rw_hist_choice_text(const struct rw_hist_choice *choice, const struct rw_hist_matrix *matrix,
                          char *buffer, size_t size);
 

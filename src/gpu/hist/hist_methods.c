@@ -2,6 +2,8 @@
  * timing and choice of methods, the layout of codes, and the resources for codes in host memory
  * (struct rw_hist_far). */
 
+#include <math.h>
+
 #include "gpu/device/cu_check.h"
 #include "gpu/device/tuning.h"
 #include "gpu/hist/hist.h"
@@ -129,19 +131,26 @@ static int run_timed(void *user)
     return rw_hist_run(timed->device->ctx, timed->method, &timed->call, timed->device->stream);
 }
 
-static int time_once(void *user, const struct rw_hist_timing *contestant, double *ms)
+/* Fills the times of the contestants. They run in turns, since other programs or a profiler may use
+ * the GPU at the same time. */
+static int time_in_turns(const struct rw_device *device, const struct rw_hist_call *call,
+                         struct rw_hist_timing *timing, int n)
 {
-    struct timed *timed = user;
-    timed->method = contestant->method;
-    timed->call.zero_skip = contestant->zero_skip;
-    return rw_device_time_once(timed->device, run_timed, timed, ms);
+    for (int run = 0; run < RW_TUNE_HYBRID_TURNS * n; run++) {
+        struct rw_hist_timing *contestant = &timing[run % n];
+        struct timed timed = {device, contestant->method, *call};
+        double ms;
+        timed.call.zero_skip = contestant->zero_skip;
+        RW_TRY(rw_device_time_once(device, run_timed, &timed, &ms));
+        contestant->ms = fmin(contestant->ms, ms);
+    }
+    return RW_OK;
 }
 
 /* Times all contestants that can take the call, and chooses one of them. */
 static int time_all(const struct rw_device *device, const struct rw_hist_call *call,
                     const struct rw_hist_candidates *candidates, struct rw_hist_choice *out)
 {
-    struct timed timed = {device, NULL, *call};
     int refused = RW_OK;
     out->how = RW_HIST_BY_TIMING;
     for (int i = 0; i < candidates->n; i++) {
@@ -155,14 +164,12 @@ static int time_all(const struct rw_device *device, const struct rw_hist_call *c
                 refused = status;
             else
                 out->timing[out->n_timings++] =
-                    (struct rw_hist_timing){.method = method, .zero_skip = skip};
+                    (struct rw_hist_timing){method, skip, .ms = INFINITY};
         }
     }
     if (out->n_timings == 0)
-        return refused < 0
-                   ? refused
-                   : rw_fail(device->ctx, RW_ERR_ARGUMENT, "no histogram method to choose from");
-    RW_TRY(rw_hist_time_in_turns(out->timing, out->n_timings, time_once, &timed));
+        return refused;
+    RW_TRY(time_in_turns(device, call, out->timing, out->n_timings));
     const struct rw_hist_timing *pick =
         rw_hist_pick(out->timing, out->n_timings, candidates->favourite,
                      rw_hist_expected_ms(call, rw_device_bandwidth(device)));
@@ -196,7 +203,7 @@ void rw_hist_choice_text(const struct rw_hist_choice *choice, const struct rw_hi
                          char *buffer, size_t size)
 {
     static const char *const how[] = {"by rule", "timed", "as asked"};
-    size_t at = (size_t)snprintf(buffer, size, "%u features of %d-bit codes: %s%s (%s",
+    size_t at = (size_t)snprintf(buffer, size, "histograms: %u features of %d-bit codes: %s%s (%s",
                                  matrix->n_features, matrix->bits, choice->method->name,
                                  choice->zero_skip ? " zero-skip" : "", how[choice->how]);
     if (choice->n_timings && at < size)
@@ -209,26 +216,11 @@ void rw_hist_choice_text(const struct rw_hist_choice *choice, const struct rw_hi
         snprintf(buffer + at, size - at, ")");
 }
 
-int rw_hist_time_in_turns(struct rw_hist_timing *timing, int n, rw_hist_time *time, void *user)
-{
-    for (int turn = 0; turn < RW_TUNE_HYBRID_TURNS; turn++) {
-        for (int i = 0; i < n; i++) {
-            double ms;
-            RW_TRY(time(user, &timing[i], &ms));
-            if (turn == 0 || ms < timing[i].ms)
-                timing[i].ms = ms;
-        }
-    }
-    return RW_OK;
-}
-
 double rw_hist_expected_ms(const struct rw_hist_call *call, double bandwidth)
 {
     const struct rw_hist_matrix *matrix = call->matrix;
     const int newton = call->sums == RW_HIST_NEWTON;
     double doc_bytes = newton ? 8.0 : 4.0;
-    if (call->far)
-        return 0.0;
     if (call->d_list && call->by_position)
         doc_bytes = (double)rw_moved_bytes(rw_moved_of(newton, call->largest));
     if (call->d_list)
@@ -253,9 +245,10 @@ const struct rw_hist_timing *rw_hist_pick(const struct rw_hist_timing *timing, i
     }
     if (!favoured)
         return best;
-    const int is_believed =
-        expected_ms <= 0.0 || favoured->ms <= RW_TUNE_HYBRID_BELIEVED * expected_ms;
-    return is_believed && best->ms <= RW_TUNE_HYBRID_FAVOUR * favoured->ms ? best : favoured;
+    return favoured->ms <= RW_TUNE_HYBRID_BELIEVED * expected_ms &&
+                   best->ms <= RW_TUNE_HYBRID_FAVOUR * favoured->ms
+               ? best
+               : favoured;
 }
 
 /* Adds tiles of `bits` for features [*first, n). If the last tile has room, it also gets features
