@@ -6,11 +6,6 @@
 #include "gpu/device/cu_check.h"
 #include "gpu/device/tuning.h"
 
-static void copy_name(char name[128], const struct cudaDeviceProp *properties)
-{
-    snprintf(name, 128, "%.127s", properties->name);
-}
-
 /* The oldest compute capability that the kernels are compiled for. */
 enum { LEAST_MAJOR = 7, LEAST_MINOR = 5 };
 /* Memory that CUDA itself uses on a GPU per process, approximately. */
@@ -102,7 +97,7 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
     RW_TRY(RW_ARENA_NEW(ctx, &device->arena, device->counts, 1));
     device->ctx = ctx;
     device->number = number;
-    copy_name(device->name, &properties);
+    snprintf(device->name, sizeof(device->name), "%.127s", properties.name);
     device->n_multiprocessors = facts.n_multiprocessors;
     device->n_threads = facts.n_threads;
     device->shared_bytes = facts.shared_bytes;
@@ -309,7 +304,7 @@ int rw_device_find(int number, struct rw_device_facts *out)
         (void)cudaGetLastError();
         return 0;
     }
-    copy_name(out->name, &properties);
+    snprintf(out->name, sizeof(out->name), "%.127s", properties.name);
     out->major = properties.major;
     out->minor = properties.minor;
     out->memory_bytes = properties.totalGlobalMem;
@@ -525,10 +520,6 @@ int rw_transfer_pipe_new(const struct rw_device *device, size_t chunk_bytes, uin
     struct rw_ctx *ctx = device->ctx;
     RW_SCOPED(rw_transfer_pipe_free) struct rw_transfer_pipe *pipe = NULL;
     *out = NULL;
-    if (chunk_bytes < 1 || n_streams < 1 || n_streams > RW_TRANSFER_MOST_STREAMS)
-        return rw_fail(ctx, RW_ERR_ARGUMENT,
-                       "a pipe of %u streams and chunks of %zu bytes; expected 1 to %d streams",
-                       n_streams, chunk_bytes, RW_TRANSFER_MOST_STREAMS);
     RW_TRY(RW_NEW(ctx, pipe, 1));
     pipe->device = device;
     pipe->chunk_bytes = chunk_bytes;

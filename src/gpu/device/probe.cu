@@ -6,16 +6,13 @@
 #include <algorithm>
 #include <cuda_runtime.h>
 
-__global__ void probe_kernel(const uint32_t *d_in, unsigned long long *d_sum, uint32_t n)
+static __global__ void probe_kernel(uint32_t *d_out)
 {
-    const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n)
-        atomicAdd(d_sum, (unsigned long long)d_in[i]);
+    *d_out = threadIdx.x;
 }
 
-extern "C" int rw_cuda_probe(const uint32_t *d_in, unsigned long long *d_sum, uint32_t n)
+extern "C" int rw_cuda_probe(uint32_t *d_out)
 {
-    const uint32_t blocks = std::max(1u, (n + 255) / 256);
-    probe_kernel<<<blocks, 256>>>(d_in, d_sum, n);
+    probe_kernel<<<std::max(1, 2), 32>>>(d_out);
     return cudaGetLastError() == cudaSuccess ? 0 : -1;
 }
