@@ -22,9 +22,9 @@ static int splits_the_same(const struct rw_cuda_shared *shared, uint32_t min_doc
         return 0;
     for (int g = 0; g < shared->n_groups; g++) {
         const struct rw_cuda_group *group = &shared->group[g];
-        for (uint32_t f = 0; f < group->n_features; f++) {
+        for (uint32_t f = 0; f < group->spec.n_features; f++) {
             uint32_t count[RW_MAX_CODES];
-            const uint64_t *of = group->counts + (size_t)f * group->n_bins;
+            const uint64_t *of = group->counts + (size_t)f * group->spec.n_bins;
             const uint32_t column = group->column[f], n_bins = rw_cuts_n_bins(cuts, column);
             for (uint32_t code = 0; code < rw_cuts_n_codes(cuts, column); code++)
                 count[code] = (uint32_t)of[code];
@@ -170,24 +170,25 @@ static int make_groups(struct rw_ctx *ctx, const struct rw_cuts *cuts,
             narrow_with = 8;
     for (int g = 0; g < RW_CUDA_GROUPS; g++) {
         struct rw_cuda_group *group = &shared->group[shared->n_groups];
-        group->bits = group_bits[g];
+        group->spec.bits = group_bits[g];
         if (!group->column)
             RW_TRY(RW_ARENA_NEW(ctx, &shared->arena, group->column, cuts->n_features));
         for (int narrow = 0; narrow < 2; narrow++) {
             for (uint32_t f = 0; f < cuts->n_features; f++) {
                 const uint32_t n_codes = rw_cuts_n_codes(cuts, f);
                 const int bits = rw_code_bits(n_codes);
-                if ((bits == 4) != narrow || (narrow ? narrow_with : bits) != group->bits)
+                if ((bits == 4) != narrow || (narrow ? narrow_with : bits) != group->spec.bits)
                     continue;
-                group->column[group->n_features++] = f;
-                group->n_narrow += (uint32_t)(bits < group->bits);
-                group->n_bins = n_codes > group->n_bins ? n_codes : group->n_bins;
+                group->column[group->spec.n_features++] = f;
+                group->spec.n_narrow += (uint32_t)(bits < group->spec.bits);
+                group->spec.n_bins = n_codes > group->spec.n_bins ? n_codes : group->spec.n_bins;
             }
         }
-        const uint32_t fours = (group->n_bins + 3) / 4 * 4; /* searches read four cells at a time */
+        const uint32_t fours =
+            (group->spec.n_bins + 3) / 4 * 4; /* searches read four cells at a time */
         if (fours <= RW_HIST_MOST_BINS)
-            group->n_bins = fours;
-        shared->n_groups += group->n_features > 0;
+            group->spec.n_bins = fours;
+        shared->n_groups += group->spec.n_features > 0;
     }
     return RW_OK;
 }
@@ -209,23 +210,14 @@ int rw_cuda_codes_begin(struct rw_cuda_codes *codes, uint32_t n_docs)
 
 /* ---- matrices ---- */
 
-uint64_t rw_cuda_tile_bytes(const struct rw_hist_matrix *matrix, uint32_t tile)
+uint64_t rw_cuda_tiles_bytes(const struct rw_hist_matrix *matrix)
 {
-    const struct rw_hist_tile *of = &matrix->tile[tile];
-    const uint64_t docs = of->far_word ? of->n_here : matrix->n_docs;
-    return docs * rw_hist_tile_doc_bytes(matrix, tile);
-}
-
-struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda_codes *codes, int g,
-                                               uint32_t n_docs, int layouts)
-{
-    const struct rw_cuda_group *group = &codes->shared->group[g];
-    return (struct rw_hist_matrix_spec){.bits = group->bits,
-                                        .n_features = group->n_features,
-                                        .n_docs = n_docs,
-                                        .n_bins = group->n_bins,
-                                        .n_narrow = group->n_narrow,
-                                        .layouts = layouts};
+    uint64_t bytes = 0;
+    for (uint32_t t = 0; t < matrix->n_tiles; t++) {
+        const uint64_t docs = matrix->tile[t].far_word ? matrix->tile[t].n_here : matrix->n_docs;
+        bytes += (docs * rw_hist_tile_doc_bytes(matrix, t) + 127) / 128 * 128;
+    }
+    return bytes;
 }
 
 /* Returns the layouts of a group's matrix of the training set. Columns are made if they fit a
@@ -233,7 +225,8 @@ struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda_codes *codes
 static int layouts_of(const struct rw_cuda_codes *codes, int g)
 {
     const struct rw_cuda_group *group = &codes->shared->group[g];
-    const uint64_t bytes = (uint64_t)codes->n_docs * group->n_features * (uint32_t)group->bits / 8;
+    const uint64_t bytes =
+        (uint64_t)codes->n_docs * group->spec.n_features * (uint32_t)group->spec.bits / 8;
     const int are_wanted = codes->forced ? !codes->forced->reads_tiles
                                          : bytes <= rw_cuda_left_bytes(codes->memory) / 4;
     return are_wanted ? RW_HIST_TILES | RW_HIST_COLUMNS : RW_HIST_TILES;
@@ -242,8 +235,7 @@ static int layouts_of(const struct rw_cuda_codes *codes, int g)
 static void count_matrix(struct rw_host *host, const struct rw_hist_matrix *matrix)
 {
     host->memory.part = "codes";
-    for (uint32_t t = 0; t < matrix->n_tiles; t++)
-        rw_host_count(host, (rw_cuda_tile_bytes(matrix, t) + 127) / 128 * 128);
+    rw_host_count(host, rw_cuda_tiles_bytes(matrix));
     host->memory.part = "column copies";
     rw_host_count(host, matrix->column_words * matrix->n_features * sizeof(*matrix->d_column));
 }
@@ -256,21 +248,21 @@ static int make_matrix(struct rw_cuda_codes *codes, int set, int g,
     struct rw_hist_matrix **matrix =
         set == 0 ? &codes->shared->matrix[g] : &codes->set[set].matrix[g];
     struct rw_ctx *ctx = codes->host->base.ctx;
-    const struct rw_cuda_coding coding = {
-        .dataset = source->dataset,
-        .cuts = codes->host->set[0].bins->cuts,
-        .absent_missing = codes->host->base.rules.cut.absent_missing,
-        .matrix = rw_cuda_matrix_spec(codes, g, source->dataset->n_docs,
-                                      set == 0 ? layouts_of(codes, g) : RW_HIST_TILES),
-        .feature = group->column,
-        .codes = source->codes,
-        .code_of = source->code_of};
+    struct rw_cuda_coding coding = {.dataset = source->dataset,
+                                    .cuts = codes->host->set[0].bins->cuts,
+                                    .absent_missing = codes->host->base.rules.cut.absent_missing,
+                                    .matrix = group->spec,
+                                    .feature = group->column,
+                                    .codes = source->codes,
+                                    .code_of = source->code_of};
+    coding.matrix.n_docs = source->dataset->n_docs;
+    coding.matrix.layouts = set == 0 ? layouts_of(codes, g) : RW_HIST_TILES;
     if (rw_cuda_is_dry(codes->memory)) {
         RW_TRY(rw_hist_matrix_plan(ctx, &coding.matrix, matrix));
     } else {
         if (set == 0)
             RW_TRY(RW_ARENA_NEW(ctx, &codes->shared->arena, group->counts,
-                                (size_t)group->n_features * group->n_bins));
+                                (size_t)group->spec.n_features * group->spec.n_bins));
         RW_TRY(rw_cuda_bins_make(codes->device, &coding, set == 0 ? group->counts : NULL, matrix));
     }
     count_matrix(codes->host, *matrix);
@@ -295,13 +287,13 @@ static int send_frequent(struct rw_cuda_codes *codes, int g)
 {
     const struct rw_cuda_group *group = &codes->shared->group[g];
     RW_FREED uint16_t *frequent = NULL;
-    RW_TRY(RW_NEW(codes->host->base.ctx, frequent, group->n_features));
-    for (uint32_t f = 0; group->counts && f < group->n_features; f++) {
-        const uint64_t *of = group->counts + (size_t)f * group->n_bins;
-        for (uint32_t code = 1; code < group->n_bins; code++)
+    RW_TRY(RW_NEW(codes->host->base.ctx, frequent, group->spec.n_features));
+    for (uint32_t f = 0; group->counts && f < group->spec.n_features; f++) {
+        const uint64_t *of = group->counts + (size_t)f * group->spec.n_bins;
+        for (uint32_t code = 1; code < group->spec.n_bins; code++)
             frequent[f] = of[code] > of[frequent[f]] ? (uint16_t)code : frequent[f];
     }
-    return RW_CUDA_TABLE(codes->memory, codes->d_frequent[g], frequent, group->n_features);
+    return RW_CUDA_TABLE(codes->memory, codes->d_frequent[g], frequent, group->spec.n_features);
 }
 
 /* Copies the record of a group's matrix of the training set, so that this engine can change it.
@@ -396,10 +388,8 @@ int rw_cuda_codes_load(struct rw_cuda_codes *codes, int set, const struct rw_cud
     if (rw_cuda_is_dry(codes->memory))
         return RW_OK;
     if (set == 0 && codes->has_made && !is_far) {
-        for (int g = 0; g < shared->n_groups; g++) {
-            for (uint32_t t = 0; t < shared->matrix[g]->n_tiles; t++)
-                shared->bytes += rw_cuda_tile_bytes(shared->matrix[g], t);
-        }
+        for (int g = 0; g < shared->n_groups; g++)
+            shared->bytes += rw_cuda_tiles_bytes(shared->matrix[g]);
         cache_shared(shared, codes->host->base.cache);
     }
     return rw_transfer_wait(codes->device);
@@ -407,7 +397,8 @@ int rw_cuda_codes_load(struct rw_cuda_codes *codes, int set, const struct rw_cud
 
 void rw_cuda_codes_release(struct rw_cuda_codes *codes)
 {
-    const int reads = !rw_cuda_is_dry(codes->memory) && !codes->is_settled;
+    struct rw_cuda_shared *shared = codes->shared;
+    const int is_dry = rw_cuda_is_dry(codes->memory), reads = !is_dry && !codes->is_settled;
     for (int set = 0; set < RW_MAX_SETS; set++) {
         struct rw_cuda_set *of = &codes->set[set];
         rw_transfer_pinned_free(of->far_column);
@@ -415,16 +406,11 @@ void rw_cuda_codes_release(struct rw_cuda_codes *codes)
             if (set > 0)
                 rw_hist_matrix_free(of->matrix[g]);
             else if (reads && of->matrix[g] && of->matrix[g]->d_column)
-                rw_cuda_codes_drop_columns(codes->shared, g);
+                rw_cuda_codes_drop_columns(shared, g);
         }
     }
     rw_hist_far_close(&codes->hist_far);
-}
-
-void rw_cuda_codes_leave(struct rw_cuda_codes *codes)
-{
-    struct rw_cuda_shared *shared = codes->shared;
-    if (!shared || (!codes->has_made && rw_cuda_is_dry(codes->memory)))
+    if (!shared || (!codes->has_made && is_dry))
         return;
     pthread_mutex_lock(&mutex);
     if (--shared->n_users == 0 && (!shared->owner || shared->is_brief))

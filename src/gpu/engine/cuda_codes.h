@@ -10,11 +10,9 @@ struct rw_cuda_nodes;
 
 /* The features of one struct rw_hist_matrix. */
 struct rw_cuda_group {
-    int bits;
-    uint32_t n_features, n_bins; /* n_bins: the largest number of codes of a feature */
-    uint32_t n_narrow;           /* the last n_narrow features have at most 16 codes */
-    uint32_t *column;            /* [n_features] the engine's features */
-    uint64_t *counts;            /* [n_features][n_bins] documents with each code; NULL: unknown */
+    struct rw_hist_matrix_spec spec; /* its documents and layouts depend on the set */
+    uint32_t *column;                /* [n_features] the engine's features */
+    uint64_t *counts; /* [n_features][n_bins] documents with each code; NULL: unknown */
 };
 
 /* The codes of a training set. Host-resident ones and those of a dry run are not shared. Others are
@@ -105,15 +103,12 @@ void rw_cuda_codes_take(struct rw_cuda_codes *codes);
 /* Groups the features of the training set, whose cuts exist, unless its codes were cached. */
 int rw_cuda_codes_begin(struct rw_cuda_codes *codes, uint32_t n_docs);
 int rw_cuda_codes_load(struct rw_cuda_codes *codes, int set, const struct rw_cuda_source *source);
-/* Frees everything except `shared`, which rw_cuda_codes_leave leaves or frees. */
+/* Frees everything, also `shared` if nothing else needs it. */
 void rw_cuda_codes_release(struct rw_cuda_codes *codes);
-void rw_cuda_codes_leave(struct rw_cuda_codes *codes);
 /* Frees unused codes on a device. Returns 1 if it freed any. */
 int rw_cuda_codes_evict(int device);
-struct rw_hist_matrix_spec rw_cuda_matrix_spec(const struct rw_cuda_codes *codes, int group,
-                                               uint32_t n_docs, int layouts);
-/* Returns the bytes of a tile's codes on the device. */
-uint64_t rw_cuda_tile_bytes(const struct rw_hist_matrix *matrix, uint32_t tile);
+/* Returns the bytes of the codes of a matrix's tiles on the device. */
+uint64_t rw_cuda_tiles_bytes(const struct rw_hist_matrix *matrix);
 
 /* Ends the use of a group's columns, which their last reader frees. */
 void rw_cuda_codes_drop_columns(struct rw_cuda_shared *shared, int g);
@@ -142,9 +137,9 @@ int rw_cuda_far_add_time(struct rw_cuda_codes *codes);
 
 /* Returns the bytes of a column of one feature for partitions, with the widest codes. */
 uint64_t rw_cuda_column_bytes(const struct rw_cuts *cuts, uint32_t n_docs);
-/* Frees columns that are not read, and allocates the cached ones, once methods are chosen. is_read:
- * [n_groups] 1: the group's method reads columns. */
-int rw_cuda_columns_settle(struct rw_cuda_codes *codes, const int *is_read);
+/* Frees columns that are not read, and allocates the cached ones, once methods are chosen. choice:
+ * [n_groups]; a dry run has chosen no methods, except forced ones. */
+int rw_cuda_columns_settle(struct rw_cuda_codes *codes, const struct rw_hist_choice *choice);
 /* Before a feature splits a node of n documents: prepares the codes that the partition reads. */
 int rw_cuda_columns_use(struct rw_cuda_codes *codes, struct rw_cuda_nodes *nodes, uint32_t feature,
                         uint32_t n);

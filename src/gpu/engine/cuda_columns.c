@@ -61,7 +61,7 @@ static int make_kept(struct rw_cuda_codes *codes, uint64_t bytes)
     return RW_OK;
 }
 
-int rw_cuda_columns_settle(struct rw_cuda_codes *codes, const int *is_read)
+int rw_cuda_columns_settle(struct rw_cuda_codes *codes, const struct rw_hist_choice *choice)
 {
     uint64_t bytes = 0, returned_bytes = 0;
     codes->is_settled = 1;
@@ -74,11 +74,11 @@ int rw_cuda_columns_settle(struct rw_cuda_codes *codes, const int *is_read)
                 rw_cuda_others_bytes(codes, codes->n_docs, codes->n_features) + AMPLE_BYTES;
     for (int g = 0; g < codes->shared->n_groups; g++) {
         const struct rw_hist_matrix *matrix = codes->set[0].matrix[g];
-        if (is_read[g] || (matrix->d_column && codes->place.keeps_columns))
+        const int is_read = choice[g].method && !choice[g].method->reads_tiles;
+        if (is_read || (matrix->d_column && codes->place.keeps_columns))
             continue;
         returned_bytes += return_columns(codes, g);
-        for (uint32_t t = 0; t < matrix->n_tiles; t++)
-            bytes += rw_cuda_tile_bytes(matrix, t);
+        bytes += rw_cuda_tiles_bytes(matrix);
     }
     codes->host->memory.part = "column copies";
     rw_host_count(codes->host, -returned_bytes);

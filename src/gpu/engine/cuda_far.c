@@ -214,8 +214,9 @@ static int make_tiles(struct rw_cuda_codes *codes)
     int n = 0;
     char *stage;
     for (int g = 0; g < shared->n_groups; g++) {
-        const struct rw_hist_matrix_spec spec =
-            rw_cuda_matrix_spec(codes, g, codes->n_docs, RW_HIST_TILES);
+        struct rw_hist_matrix_spec spec = shared->group[g].spec;
+        spec.n_docs = codes->n_docs;
+        spec.layouts = RW_HIST_TILES;
         RW_TRY(rw_hist_matrix_plan(ctx, &spec, &shared->matrix[g]));
         for (uint32_t t = 0; t < shared->matrix[g]->n_tiles; t++)
             place[n++].doc_bytes = rw_hist_tile_doc_bytes(shared->matrix[g], t);

@@ -22,7 +22,7 @@ static int sample_features(struct rw_cuda *cuda, uint32_t tree, struct rw_root *
     root->n_features = 0;
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_group *group = &cuda->codes.shared->group[g];
-        for (uint32_t f = 0; f < group->n_features; f++)
+        for (uint32_t f = 0; f < group->spec.n_features; f++)
             root->n_features += *sampled++ = drawn[group->column[f]];
     }
     cuda->features.are_known =
@@ -343,10 +343,8 @@ static void cuda_close(struct rw_engine *engine)
     rw_cuda_workers_part(&cuda->workers);
     RW_CU_MAY_FAIL(cudaStreamSynchronize(cuda->device->stream));
     rw_cuda_unload(cuda);
-    rw_host_release(&cuda->host);
     rw_cuda_peers_leave(&cuda->workers);
     rw_device_close(cuda->device);
-    rw_cuda_codes_leave(&cuda->codes);
     rw_mem_free(cuda);
 }
 

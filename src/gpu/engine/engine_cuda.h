@@ -101,8 +101,6 @@ double rw_cuda_tree_ms(struct rw_engine *engine, const struct rw_plan_work *work
 
 /* Allocates the scratch of histogram methods, once the codes that they read are made. */
 int rw_cuda_plan_histograms(struct rw_cuda *cuda);
-/* Frees columns that are not read any more, and allocates the cached ones. */
-int rw_cuda_settle_columns(struct rw_cuda *cuda);
 int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblings, int n);
 /* Starts the histogram of the root before the grower requests it: with one worker, for a tree of
  * all documents and n_features > 0, if all codes are on the device and it chooses no method. */

@@ -120,14 +120,6 @@ static int choose(struct rw_cuda *cuda, int g, const struct rw_hist_call *root)
     return rw_transfer_wait(cuda->device);
 }
 
-int rw_cuda_settle_columns(struct rw_cuda *cuda)
-{
-    int is_read[RW_CUDA_GROUPS];
-    for (int g = 0; g < cuda->n_groups; g++)
-        is_read[g] = cuda->choice[g].method && !cuda->choice[g].method->reads_tiles;
-    return rw_cuda_columns_settle(&cuda->codes, is_read);
-}
-
 /* Ends the choice of methods. Later calls do nothing. */
 static int settle(struct rw_cuda *cuda)
 {
@@ -140,7 +132,7 @@ static int settle(struct rw_cuda *cuda)
     if (cuda->read_tiles) /* once, since every chosen method leaves scratch clean */
         RW_CU(cuda->host.base.ctx,
               cudaMemsetAsync(cuda->scratch.d, 0, cuda->scratch.bytes, cuda->device->stream));
-    return rw_cuda_settle_columns(cuda);
+    return rw_cuda_columns_settle(&cuda->codes, cuda->choice);
 }
 
 int rw_cuda_report(struct rw_engine *engine, char *text, size_t size, double *ms)

@@ -60,17 +60,17 @@ static int make_tables(struct rw_cuda *cuda)
     for (int g = 0; g < cuda->n_groups; g++) {
         const struct rw_cuda_group *group = &cuda->codes.shared->group[g];
         struct rw_cuda_cells *built = &cuda->built[g];
-        for (uint32_t f = 0; f < group->n_features; f++) {
+        for (uint32_t f = 0; f < group->spec.n_features; f++) {
             feature[f] = feature_of(cuts, group->column[f]);
             /* searches read four cells at a time */
             row[f + 1] = row[f] + (rw_cuts_n_codes(cuts, group->column[f]) + 3) / 4 * 4;
         }
         built->narrow = rw_hist_is_narrow(cuda->all_docs, most);
-        built->n_features = group->n_features;
-        built->n_bins = group->n_bins;
-        built->n_cells = row[group->n_features];
-        RW_TRY(RW_CUDA_TABLE(&cuda->memory, built->d_feature, feature, group->n_features));
-        RW_TRY(RW_CUDA_TABLE(&cuda->memory, built->d_row, row, (size_t)group->n_features + 1));
+        built->n_features = group->spec.n_features;
+        built->n_bins = group->spec.n_bins;
+        built->n_cells = row[group->spec.n_features];
+        RW_TRY(RW_CUDA_TABLE(&cuda->memory, built->d_feature, feature, group->spec.n_features));
+        RW_TRY(RW_CUDA_TABLE(&cuda->memory, built->d_row, row, (size_t)group->spec.n_features + 1));
         RW_TRY(rw_cuda_workers_divide(&cuda->workers, &cuda->memory, g, row, &cuda->first_own[g]));
         RW_TRY(send_categories(cuda, g));
     }
@@ -173,7 +173,7 @@ static int make_training(struct rw_cuda *cuda, const struct rw_cuda_source *sour
     RW_TRY(rw_cuda_make_search(cuda));
     RW_TRY(rw_cuda_plan_histograms(cuda));
     if (rw_cuda_is_dry(&cuda->memory))
-        return rw_cuda_settle_columns(cuda);
+        return rw_cuda_columns_settle(&cuda->codes, cuda->choice);
     /* Methods are chosen in the first tree, after the other sets are loaded. A plan counts the
      * choice before the other sets, so rw_cuda_left_bytes adds its change of memory in advance. */
     cuda->memory.to_settle =
@@ -242,8 +242,6 @@ static int dry_run(struct rw_cuda *cuda, struct rw_cuts *cuts, const struct rw_c
                       (dry->memory.most_bytes > out->bytes ? dry->memory.most_bytes : out->bytes);
 out:
     rw_cuda_unload(dry);
-    rw_host_release(&dry->host);
-    rw_cuda_codes_leave(&dry->codes);
     rw_mem_free(dry);
     return status;
 }
@@ -434,6 +432,7 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     rw_cuda_lambda_free(cuda->lambda);
     for (int set = 0; set < RW_MAX_SETS; set++)
         rw_cuda_metrics_free(cuda->set[set].metrics);
+    rw_host_release(&cuda->host); /* its bins refer to cuts of the codes */
     rw_cuda_codes_release(&cuda->codes);
     rw_arena_free(&cuda->memory.arena);
 }
