@@ -73,8 +73,9 @@ int hist_program(int argc, char **argv, const struct hist_stage *stages, int n_s
         return 1;
     printf("seed %llu\n", (unsigned long long)o.seed);
     if (hist_run_init(&run, ctx, o.method, o.seed) < 0) {
-        const int unknown = o.method && !rw_hist_method_find(o.method);
+        const struct rw_hist_method *method;
         printf("skip: %s\n0 passed, 0 failed, 1 skipped\n", rw_last_error(ctx));
+        const int unknown = rw_hist_method_named(ctx, o.method, &method) < 0;
         rw_ctx_free(ctx);
         return unknown ? 2 : SKIPPED;
     }

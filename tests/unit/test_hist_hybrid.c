@@ -63,13 +63,14 @@ static int takes(const struct rw_hist_method *method, int bits, uint32_t n_bins,
 Test(hist_hybrid, rows)
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct rw_hist_method *method = rows[i].method;
+        const struct rw_hist_method *method = rows[i].method, *named;
         char name[64];
         snprintf(name, sizeof(name), "%s", rows[i].file);
         for (char *c = name; *c; c++)
             *c = *c == '_' ? '-' : *c;
         cr_expect_str_eq(method->name, name);
-        cr_expect_eq(rw_hist_method_find(name), method, "%s", name);
+        cr_expect_eq(rw_hist_method_named(NULL, name, &named), RW_OK, "%s", name);
+        cr_expect_eq(named, method, "%s", name);
         cr_expect_eq(rw_hist_method_at((int)i), method, "%s", name);
         cr_assert(method->run && method->scratch_bytes && method->sums, "%s", name);
         for (int bits = 4; bits <= 16; bits *= 2) {

@@ -409,7 +409,6 @@ void rw_cuda_codes_release(struct rw_cuda_codes *codes)
                 rw_cuda_codes_drop_columns(shared, g);
         }
     }
-    rw_hist_far_close(&codes->hist_far);
     if (!shared || (!codes->has_made && is_dry))
         return;
     pthread_mutex_lock(&mutex);

@@ -103,7 +103,7 @@ void rw_cuda_codes_take(struct rw_cuda_codes *codes);
 /* Groups the features of the training set, whose cuts exist, unless its codes were cached. */
 int rw_cuda_codes_begin(struct rw_cuda_codes *codes, uint32_t n_docs);
 int rw_cuda_codes_load(struct rw_cuda_codes *codes, int set, const struct rw_cuda_source *source);
-/* Frees everything, also `shared` if nothing else needs it. */
+/* Frees everything but hist_far, also `shared` if nothing else needs it. */
 void rw_cuda_codes_release(struct rw_cuda_codes *codes);
 /* Frees unused codes on a device. Returns 1 if it freed any. */
 int rw_cuda_codes_evict(int device);

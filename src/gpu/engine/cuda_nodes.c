@@ -208,22 +208,24 @@ int rw_cuda_nodes_sizes(struct rw_cuda_nodes *nodes)
     return RW_OK;
 }
 
-int rw_cuda_nodes_send(struct rw_cuda_nodes *nodes, const void *first, size_t first_bytes,
-                       const void *second, size_t second_bytes, void **d)
+int rw_cuda_nodes_send(struct rw_cuda_nodes *nodes, const struct rw_hist_node *node,
+                       const uint32_t *parent, uint32_t n, const struct rw_hist_node **d_node,
+                       const uint32_t **d_parent)
 {
     struct rw_cuda_partition *partition = &nodes->partition;
-    const size_t bytes = first_bytes + second_bytes;
+    const size_t node_bytes = n * sizeof(*node), bytes = node_bytes + n * sizeof(*parent);
     struct rw_cuda_piece piece = {partition->carried, partition->d_carried};
     const int is_carried = partition->n_chunks > 0 && bytes <= sizeof(partition->carried);
     if (!is_carried)
         RW_TRY(rw_cuda_room(nodes->replies, bytes, &piece));
-    memcpy(piece.host, first, first_bytes);
-    memcpy((char *)piece.host + first_bytes, second, second_bytes);
+    memcpy(piece.host, node, node_bytes);
+    memcpy((char *)piece.host + node_bytes, parent, bytes - node_bytes);
     if (is_carried)
         partition->n_carried = (uint32_t)(bytes / sizeof(uint32_t));
     else
         RW_TRY(rw_cuda_send(nodes->replies, &piece, bytes));
-    *d = piece.d;
+    *d_node = piece.d;
+    *d_parent = (const void *)(*d_node + n);
     return rw_cuda_nodes_launch(nodes);
 }
 

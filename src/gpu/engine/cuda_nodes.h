@@ -63,10 +63,11 @@ int rw_cuda_nodes_split(struct rw_cuda_nodes *nodes, const struct rw_split *spli
  * all nodes are known; with one worker they are known at once. */
 int rw_cuda_nodes_launch(struct rw_cuda_nodes *nodes);
 int rw_cuda_nodes_sizes(struct rw_cuda_nodes *nodes);
-/* Sends two arrays to the device, the second directly after the first, and launches the pending
- * partition, which carries them if they are small. *d: address of the first one there. */
-int rw_cuda_nodes_send(struct rw_cuda_nodes *nodes, const void *first, size_t first_bytes,
-                       const void *second, size_t second_bytes, void **d);
+/* Sends n nodes of a histogram call and their parents to the device, and launches the pending
+ * partition, which carries them if they are small. */
+int rw_cuda_nodes_send(struct rw_cuda_nodes *nodes, const struct rw_hist_node *node,
+                       const uint32_t *parent, uint32_t n, const struct rw_hist_node **d_node,
+                       const uint32_t **d_parent);
 /* Returns 1 if the smaller siblings are children of the pending partition. */
 int rw_cuda_nodes_are_pending(const struct rw_cuda_nodes *nodes, const struct rw_sibling *siblings,
                               uint32_t n);

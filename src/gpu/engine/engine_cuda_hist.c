@@ -77,25 +77,19 @@ static size_t scratch_bytes(const struct rw_cuda *cuda, int g, const struct rw_h
     return most;
 }
 
-/* Checks that a method can take the group's calls. */
-static int check(const struct rw_cuda *cuda, int g, const struct rw_hist_method *method)
-{
-    const struct rw_hist_node root = {0, cuda->n_docs};
-    struct rw_hist_call call = hist_call(cuda, g, &root, 1, NULL);
-    call.d_node = &root;
-    call.d_scratch = &call; /* only tested for NULL */
-    return rw_hist_check(cuda->host.base.ctx, method, &call);
-}
-
 /* Scratch is that of the preferred method, or of the only one: a forced method, or `lanes` if codes
  * are in host memory, which a comparison of methods would read many times. */
 int rw_cuda_plan_histograms(struct rw_cuda *cuda)
 {
     const struct rw_hist_method *forced = cuda->codes.forced;
     const struct rw_hist_method *method = forced ? forced : &rw_hist_lanes;
+    const struct rw_hist_node root = {0, cuda->n_docs};
     for (int g = 0; g < cuda->n_groups; g++) {
         if (forced || cuda->codes.place.is_far) {
-            RW_TRY(check(cuda, g, method));
+            struct rw_hist_call call = hist_call(cuda, g, &root, 1, NULL);
+            call.d_node = &root;
+            call.d_scratch = &call; /* only tested for NULL */
+            RW_TRY(rw_hist_check(cuda->host.base.ctx, method, &call));
             cuda->choice[g].method = method;
             cuda->choice[g].how = forced ? RW_HIST_FORCED : RW_HIST_BY_RULE;
         }
@@ -190,17 +184,12 @@ static int send_nodes(struct rw_cuda *cuda, uint32_t n, const struct rw_hist_nod
 {
     const struct rw_hist_node *node = cuda->call.node;
     const uint32_t *parent = cuda->call.parent;
-    void *d;
     if (n == 1 && node->first == 0 && node->n == cuda->n_docs && *parent == RW_HIST_NO_PARENT) {
         *d_node = &cuda->root.d->node;
         *d_parent = &cuda->root.d->parent;
         return rw_cuda_nodes_launch(&cuda->nodes);
     }
-    RW_TRY(
-        rw_cuda_nodes_send(&cuda->nodes, node, n * sizeof(*node), parent, n * sizeof(*parent), &d));
-    *d_node = d;
-    *d_parent = (const void *)(*d_node + n);
-    return RW_OK;
+    return rw_cuda_nodes_send(&cuda->nodes, node, parent, n, d_node, d_parent);
 }
 
 /* Builds the histograms of the n nodes of the call, in buffers from `buffer` on. Overwrites the

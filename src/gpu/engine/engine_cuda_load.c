@@ -432,7 +432,8 @@ void rw_cuda_unload(struct rw_cuda *cuda)
     rw_cuda_lambda_free(cuda->lambda);
     for (int set = 0; set < RW_MAX_SETS; set++)
         rw_cuda_metrics_free(cuda->set[set].metrics);
-    rw_host_release(&cuda->host); /* its bins refer to cuts of the codes */
+    rw_hist_far_close(&cuda->codes.hist_far); /* waits, so that its memory is no longer in use */
+    rw_host_release(&cuda->host);             /* its bins refer to cuts of the codes */
     rw_cuda_codes_release(&cuda->codes);
     rw_arena_free(&cuda->memory.arena);
 }

@@ -247,10 +247,8 @@ struct rw_hist_method {
 #include "gpu/hist/methods.def"
 #undef RW_HIST_METHOD
 
-/* Return a method of methods.def by its index there or by its name; NULL if there is no such
- * method. */
+/* Returns a method of methods.def by its index there; NULL after the last. */
 const struct rw_hist_method *rw_hist_method_at(int i);
-const struct rw_hist_method *rw_hist_method_find(const char *name);
 
 /* Check a call; rw_hist_run then enqueues it. Fail with RW_ERR_ARGUMENT if no method could take the
  * call or it lacks scratch, and with RW_ERR_UNSUPPORTED if this method cannot take it. */

@@ -20,15 +20,6 @@ const struct rw_hist_method *rw_hist_method_at(int i)
     return i >= 0 && i < n ? methods[i] : NULL;
 }
 
-const struct rw_hist_method *rw_hist_method_find(const char *name)
-{
-    for (int i = 0; rw_hist_method_at(i); i++) {
-        if (strcmp(methods[i]->name, name) == 0)
-            return methods[i];
-    }
-    return NULL;
-}
-
 /* Returns the reason why no method can take the call, or NULL. */
 static const char *misuse(const struct rw_hist_call *call)
 {
@@ -108,11 +99,16 @@ int rw_hist_method_named(struct rw_ctx *ctx, const char *name, const struct rw_h
 {
     const char *names[RW_HIST_MOST_CANDIDATES];
     int n = 0;
-    *out = name ? rw_hist_method_find(name) : NULL;
-    if (*out || !name)
+    *out = NULL;
+    if (!name)
         return RW_OK;
-    for (; n < RW_HIST_MOST_CANDIDATES && rw_hist_method_at(n); n++)
-        names[n] = rw_hist_method_at(n)->name;
+    for (; n < RW_HIST_MOST_CANDIDATES && rw_hist_method_at(n); n++) {
+        names[n] = methods[n]->name;
+        if (strcmp(name, names[n]) == 0) {
+            *out = methods[n];
+            return RW_OK;
+        }
+    }
     return rw_fail(ctx, RW_ERR_ARGUMENT,
                    "unknown histogram method '%.100s'; the nearest is '%s'; auto chooses one", name,
                    rw_word_nearest_always(name, names, n));
@@ -336,19 +332,18 @@ uint64_t rw_hist_far_bytes(uint64_t piece_bytes, uint32_t n_docs, int log_window
 int rw_hist_far_open(struct rw_ctx *ctx, void *d_memory, uint64_t piece_bytes, uint32_t n_docs,
                      int log_window, uint64_t *bytes, struct rw_hist_far *out)
 {
-    char *d = d_memory;
-    memset(out, 0, sizeof(*out));
-    for (int i = 0; i < 2; i++) {
-        out->d_piece[i] = d;
-        d += rw_hist_round_up(piece_bytes);
-    }
-    out->piece_bytes = piece_bytes;
-    out->bytes = bytes;
-    out->log_window = log_window;
-    out->n_windows = windows_of(n_docs, log_window);
-    out->d_order = (uint32_t *)(void *)d;
-    out->d_table = (uint32_t *)(void *)(d + rw_hist_round_up((uint64_t)n_docs * sizeof(uint32_t)));
-    out->table_words = table_words(out->n_windows);
+    const uint64_t piece = rw_hist_round_up(piece_bytes);
+    const uint64_t order = rw_hist_round_up((uint64_t)n_docs * sizeof(uint32_t));
+    const uint32_t n_windows = windows_of(n_docs, log_window);
+    char *const d = d_memory;
+    *out = (struct rw_hist_far){.d_piece = {d, d + piece},
+                                .piece_bytes = piece_bytes,
+                                .log_window = log_window,
+                                .n_windows = n_windows,
+                                .d_order = (uint32_t *)(void *)(d + 2 * piece),
+                                .d_table = (uint32_t *)(void *)(d + 2 * piece + order),
+                                .table_words = table_words(n_windows),
+                                .bytes = bytes};
     RW_TRY(
         rw_transfer_pinned_in(ctx, &out->arena, &out->table, out->table_words * sizeof(uint32_t)));
     RW_TRY(rw_device_stream(ctx, &out->arena, 1, &out->stream));
