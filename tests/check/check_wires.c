@@ -13,11 +13,12 @@
 #include "gpu/engine/cu_engine.h"
 #include "gpu/hist/hist.h"
 
-enum { WORKERS = 3, GROUPS = 2, NODES = 9, BUFFERS = NODES + 2 };
+enum { WORKERS = 5, GROUPS = 2, NODES = 9, BUFFERS = NODES + 2 };
 static const uint32_t group_cells[GROUPS] = {52, 1000};
 /* the first cell of each worker's features; worker 1 has no feature of the first group */
-static const uint32_t first_cell[GROUPS][WORKERS + 1] = {{0, 24, 24, 52}, {0, 300, 700, 1000}};
-static const uint32_t most_own[GROUPS] = {28, 400};
+static const uint32_t first_cell[GROUPS][WORKERS + 1] = {{0, 24, 24, 30, 41, 52},
+                                                         {0, 300, 700, 800, 900, 1000}};
+static const uint32_t most_own[GROUPS] = {24, 400};
 static const uint32_t all_n[NODES] = {1,       100,      4095,      4096,      65535,
                                       3000000, 16900000, 200000000, 2147483647};
 
@@ -422,6 +423,43 @@ static int check(int newton, int bits, int narrow)
     return RW_OK;
 }
 
+/* Lets n workers meet, each with its own stream. Before the last one arrives, its stream fills much
+ * memory with a byte. Another worker that has waited for it must see the last byte. */
+static int check_meeting(uint32_t n, uint32_t number)
+{
+    enum { MOST = 40, BYTES = 1 << 26, TIMES = 50 };
+    struct rw_cuda_open open[MOST], *d_open;
+    struct rw_arena arena = {0};
+    void *stream[MOST], *d_slow, *d;
+    unsigned char byte = 0;
+    RW_TRY(rw_device_alloc_in(ctx, &arena, &d_slow, BYTES));
+    for (uint32_t w = 0; w < n; w++) {
+        RW_TRY(rw_device_stream(ctx, &arena, 0, &stream[w]));
+        RW_TRY(rw_device_alloc_in(ctx, &arena, &d, n * sizeof(uint32_t)));
+        RW_CU(ctx, cudaMemset(d, 0, n * sizeof(uint32_t)));
+        open[w].d_met = d;
+    }
+    RW_CU(ctx, cudaDeviceSynchronize());
+    RW_TRY(rw_device_alloc_in(ctx, &arena, &d, n * sizeof(*open)));
+    d_open = d;
+    RW_TRY(rw_transfer_write(device, d_open, open, n * sizeof(*open)));
+    for (int i = 1; i <= TIMES; i++)
+        RW_CU(ctx, cudaMemsetAsync(d_slow, i, BYTES, stream[n - 1]));
+    for (uint32_t w = 0; w < n; w++)
+        RW_CU(ctx, (cudaError_t)rw_cuda_workers_arrive(d_open, n, w, number, stream[w]));
+    RW_CU(ctx, (cudaError_t)rw_cuda_workers_await(d_open, n, 0, number, stream[0]));
+    RW_CU(ctx,
+          cudaMemcpyAsync(&byte, (char *)d_slow + BYTES - 1, 1, cudaMemcpyDeviceToHost, stream[0]));
+    RW_CU(ctx, cudaStreamSynchronize(stream[0]));
+    if (byte != TIMES)
+        return rw_fail(ctx, RW_ERR_INTERNAL, "worker 0 of %u waited only for %d of %d fills", n,
+                       byte, TIMES);
+    RW_CU(ctx, cudaDeviceSynchronize());
+    rw_arena_free(&arena);
+    printf("%u workers met\n", n);
+    return RW_OK;
+}
+
 int main(void)
 {
     int n_devices = 0, status = RW_OK;
@@ -432,6 +470,8 @@ int main(void)
     if (rw_ctx_new(&ctx) < 0)
         return 1;
     status = rw_device_open(ctx, 0, &device);
+    for (uint32_t n = 2; n <= 40 && status >= 0; n += 38)
+        status = check_meeting(n, n);
     for (int kind = 0; kind < 4; kind++) {
         for (int bits = 4; bits <= 16 && status >= 0; bits += 4)
             status = check(kind % 2, bits, kind / 2);

@@ -395,7 +395,7 @@ int rw_transfer_read(const struct rw_device *device, void *to, const void *d_fro
     return bytes ? rw_transfer_wait(device) : RW_OK;
 }
 
-/* A wait that ends if rw_nccl_watch fails. begin_ms: of its first poll; 0: not polled yet. */
+/* A wait that ends if rw_nccl_watch fails or, without NCCL, a worker has failed. begin_ms: of its first poll; 0: not polled yet. */
 struct watch {
     const struct rw_device *device;
     double begin_ms, polled_ms;
@@ -404,15 +404,16 @@ struct watch {
 static int poll_watch(struct watch *watch)
 {
     enum { EVERY_MS = 20 };
+    struct rw_ctx *ctx = watch->device->ctx;
     if (!watch->device->comm)
-        return RW_OK;
+        return rw_comm_has_failed(ctx) ? rw_comm_status(ctx, ctx->comm, 1) : RW_OK;
     const double now = rw_clock_ms();
     if (watch->begin_ms == 0.0)
         watch->begin_ms = watch->polled_ms = now;
     if (now - watch->polled_ms < EVERY_MS)
         return RW_OK;
     watch->polled_ms = now;
-    return rw_nccl_watch(watch->device->ctx, watch->device->comm, (now - watch->begin_ms) * 1e-3);
+    return rw_nccl_watch(ctx, watch->device->comm, (now - watch->begin_ms) * 1e-3);
 }
 
 int rw_transfer_wait(const struct rw_device *device)

@@ -193,6 +193,7 @@ static __global__ void await_kernel(const struct rw_cuda_open *d_open, uint32_t 
                 __trap();
         }
     }
+    __syncwarp(); /* all have arrived when one thread lets the next launch begin */
     __threadfence_system();
     let_next_launch_begin();
     wait_for_launch_before();

@@ -105,15 +105,6 @@ int rw_cuda_workers_connect(struct rw_cuda_workers *workers)
     return status;
 }
 
-void rw_cuda_workers_part(struct rw_cuda_workers *workers)
-{
-    struct rw_device *device = workers->device;
-    if (device->comm && device->ctx->comm && device->ctx->comm->has_failed)
-        device->comm->has_failed = 1;
-    rw_comm_free(device->comm);
-    device->comm = NULL;
-}
-
 /* If NCCL connects two GPUs, allocating and freeing on one may wait for the other, which would wait
  * for this worker in turn if it were in an NCCL call. */
 int rw_cuda_workers_ready(struct rw_cuda_workers *workers)
@@ -146,6 +137,30 @@ static int reduce_scatter(struct rw_cuda_workers *workers, const void *d_send, v
 static struct rw_cuda_peer *own_of(const struct rw_cuda_workers *workers)
 {
     return &workers->peers->peer[rw_worker(workers->device->ctx)];
+}
+
+/* Lets this GPU wait no longer: sets all words to a number that no meeting has reached. */
+static void end_waiting(const struct rw_cuda_workers *workers)
+{
+    uint32_t *const d_met = own_of(workers)->open.d_met;
+    const size_t bytes = (size_t)workers->peers->n_workers * sizeof(*d_met);
+    cudaStream_t stream;
+    if (!d_met || cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0) != cudaSuccess)
+        return;
+    RW_CU_MAY_FAIL(cudaMemsetAsync(d_met, 0x7f, bytes, stream));
+    RW_CU_MAY_FAIL(cudaStreamSynchronize(stream));
+    RW_CU_MAY_FAIL(cudaStreamDestroy(stream));
+}
+
+void rw_cuda_workers_part(struct rw_cuda_workers *workers)
+{
+    struct rw_device *device = workers->device;
+    if (workers->peers && rw_comm_has_failed(device->ctx))
+        end_waiting(workers);
+    if (device->comm && device->ctx->comm && device->ctx->comm->has_failed)
+        device->comm->has_failed = 1;
+    rw_comm_free(device->comm);
+    device->comm = NULL;
 }
 
 void rw_cuda_peers_leave(struct rw_cuda_workers *workers)

@@ -33,7 +33,7 @@ static inline int rw_cuda_are_many(const struct rw_cuda_workers *workers)
 
 /* Connects the workers, before anything is loaded. */
 int rw_cuda_workers_connect(struct rw_cuda_workers *workers);
-/* Ends the connection by NCCL. */
+/* Ends the connection by NCCL and, after a failure, this GPU's wait for its peers. */
 void rw_cuda_workers_part(struct rw_cuda_workers *workers);
 /* Divides the features of exchange.built[g] among workers: sets the shape of exchange.own[g], and
  * the first of this worker's features. row: [n_features + 1], as rw_hist_matrix.d_row. With one

@@ -43,7 +43,9 @@ int rw_cuda_make_search(struct rw_cuda *cuda)
     struct rw_arena *arena = &cuda->memory.arena, *peers = rw_cuda_peers_arena(&cuda->workers);
     const size_t n_slots = host->base.rules.max_slots, n_features = host->base.info.n_features;
     const size_t n_blocks = n_features + search->n_sets; /* per node */
-    uint64_t searched = RW_TUNE_ENGINE_SEARCH_BYTES / sizeof(*search->d_best) / (n_blocks + 1);
+    /* equal on all workers, whose n_sets differ */
+    uint64_t searched =
+        RW_TUNE_ENGINE_SEARCH_BYTES / sizeof(*search->d_best) / (2 * n_features + 1);
     searched = searched < 1 ? 1 : searched;
     searched = searched < RW_CUDA_MOST_SEARCHED ? searched : RW_CUDA_MOST_SEARCHED;
     cuda->most_searched = (uint32_t)searched;
