@@ -12,9 +12,8 @@ static struct rw_ctx *ctx;
 static struct rw_dataset *train;
 static struct rw_cuda *cuda;
 /* With a GPU, its link is measured, since no plan knows its speed. */
-static struct rw_transfer_counts counts;
 static struct rw_device device = {
-    .name = "made up", .n_multiprocessors = 132, .shared_bytes = 232448, .counts = &counts};
+    .name = "made up", .n_multiprocessors = 132, .shared_bytes = 232448};
 static const struct rw_dataset *set[2];
 
 static void setup(void)

@@ -94,7 +94,6 @@ int rw_device_open(struct rw_ctx *ctx, int number, struct rw_device **out)
         return rw_cu_fail(ctx, error, "cudaSetDevice");
     RW_TRY(RW_NEW(ctx, device, 1));
     RW_TRY(rw_tuning_find(ctx, &facts, &device->tuning));
-    RW_TRY(RW_ARENA_NEW(ctx, &device->arena, device->counts, 1));
     device->ctx = ctx;
     device->number = number;
     snprintf(device->name, sizeof(device->name), "%.127s", properties.name);
@@ -361,38 +360,29 @@ int rw_device_link(struct rw_ctx *ctx, int number, double *rate)
     return rw_device_link_rate(device, rate);
 }
 
-/* ---- copies between the host and a GPU, which are counted ---- */
-
-/* Enqueues a copy, unless it has 0 bytes, and counts it. */
-static int enqueue(const struct rw_device *device, void *to, const void *from, size_t bytes,
-                   enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    if (bytes == 0)
-        return RW_OK;
-    RW_CU(device->ctx, cudaMemcpyAsync(to, from, bytes, kind, stream));
-    if (kind == cudaMemcpyHostToDevice)
-        device->counts->bytes_to_device += bytes;
-    else
-        device->counts->bytes_to_host += bytes;
-    return RW_OK;
-}
+/* ---- copies between the host and a GPU, and waits ---- */
 
 int rw_transfer_write_pinned(const struct rw_device *device, void *d_to, const void *from,
                              size_t bytes)
 {
-    return enqueue(device, d_to, from, bytes, cudaMemcpyHostToDevice, device->stream);
+    RW_CU(device->ctx, cudaMemcpyAsync(d_to, from, bytes, cudaMemcpyHostToDevice, device->stream));
+    return RW_OK;
 }
 
 int rw_transfer_write(const struct rw_device *device, void *d_to, const void *from, size_t bytes)
 {
+    if (bytes == 0)
+        return RW_OK;
     RW_TRY(rw_transfer_write_pinned(device, d_to, from, bytes));
-    return bytes ? rw_transfer_wait(device) : RW_OK;
+    return rw_transfer_wait(device);
 }
 
 int rw_transfer_read(const struct rw_device *device, void *to, const void *d_from, size_t bytes)
 {
-    RW_TRY(enqueue(device, to, d_from, bytes, cudaMemcpyDeviceToHost, device->stream));
-    return bytes ? rw_transfer_wait(device) : RW_OK;
+    if (bytes == 0)
+        return RW_OK;
+    RW_CU(device->ctx, cudaMemcpyAsync(to, d_from, bytes, cudaMemcpyDeviceToHost, device->stream));
+    return rw_transfer_wait(device);
 }
 
 /* A wait that ends if rw_nccl_watch fails or, without NCCL, a worker has failed. begin_ms: of its first poll; 0: not polled yet. */
@@ -589,7 +579,9 @@ int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_
     if (bytes > pipe->chunk_bytes)
         return rw_fail(pipe->device->ctx, RW_ERR_ARGUMENT,
                        "a chunk of %zu bytes; expected at most %zu", bytes, pipe->chunk_bytes);
-    RW_TRY(enqueue(pipe->device, slot->d_chunk, from, bytes, cudaMemcpyHostToDevice, slot->stream));
+    if (bytes > 0)
+        RW_CU(pipe->device->ctx,
+              cudaMemcpyAsync(slot->d_chunk, from, bytes, cudaMemcpyHostToDevice, slot->stream));
     RW_CU(pipe->device->ctx, cudaEventRecord(slot->copied, slot->stream));
     pipe->next = (pipe->next + 1) % pipe->n_slots;
     return use(user, &chunk);

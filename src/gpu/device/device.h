@@ -11,7 +11,6 @@
 extern "C" {
 #endif
 
-struct rw_transfer_counts;
 struct rw_tuning_row;
 
 struct rw_device {
@@ -25,8 +24,7 @@ struct rw_device {
     size_t shared_bytes;   /* largest shared memory of a block */
     struct rw_arena arena; /* memory and streams that exist as long as the device */
     void *stream;          /* a cudaStream_t */
-    struct rw_transfer_counts *counts;
-    struct rw_comm *comm; /* the NCCL communicator of the workers, or NULL; borrowed */
+    struct rw_comm *comm;  /* the NCCL communicator of the workers, or NULL; borrowed */
 };
 
 /* Opens a device and makes it the thread's current one. Fails with RW_ERR_UNSUPPORTED if there is
@@ -130,13 +128,8 @@ int rw_has_gpu_code(const char *archs, int major, int minor);
 
 /* ---- transfers ----
  *
- * Functions that copy between host and device, count the copies, and wait for the device. All
- * copies use them, except small tables of gpu/hist. */
-/* Bytes of copies since the device was opened. */
-struct rw_transfer_counts {
-    uint64_t bytes_to_device, bytes_to_host;
-};
-
+ * Functions that copy between host and device, and wait for the device. All copies use them, except
+ * small tables of gpu/hist. */
 /* Copy through the device's stream, and wait, unless there are 0 bytes. */
 int rw_transfer_write(const struct rw_device *device, void *d_to, const void *from, size_t bytes);
 int rw_transfer_read(const struct rw_device *device, void *to, const void *d_from, size_t bytes);

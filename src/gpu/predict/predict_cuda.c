@@ -106,7 +106,6 @@ static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *data
     const uint32_t n_docs = dataset->n_docs;
     RW_FREED const struct rw_column **column = NULL;
     const double start = rw_clock_ms();
-    const struct rw_transfer_counts *counts = s->device->counts, before = *counts;
     if (n_docs == 0)
         return RW_OK;
     RW_TRY(rw_flat_columns(base->ctx, base->flat, dataset, &column));
@@ -120,12 +119,9 @@ static int run_cuda(struct rw_device_scorer *base, const struct rw_dataset *data
     RW_TRY(send_all(s, column, n_docs));
     RW_TRY(rw_transfer_read(s->device, scores, s->d_score, n_docs * sizeof(double)));
     rw_log(base->ctx, RW_LOG_DEBUG,
-           "device cuda:%d (%s): %u documents, %u features, %d trees in %u batches: %.1f ms, %llu "
-           "bytes sent, %llu fetched",
+           "device cuda:%d (%s): %u documents, %u features, %d trees in %u batches: %.1f ms",
            s->device->number, s->device->name, n_docs, s->plan.n_columns, base->flat->n_trees,
-           s->plan.args.n_batches, rw_clock_ms() - start,
-           (unsigned long long)(counts->bytes_to_device - before.bytes_to_device),
-           (unsigned long long)(counts->bytes_to_host - before.bytes_to_host));
+           s->plan.args.n_batches, rw_clock_ms() - start);
     return RW_OK;
 }
 
