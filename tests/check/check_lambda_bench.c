@@ -43,7 +43,7 @@ static int run_metrics(void *user)
     return rw_cuda_metrics_run(b->metrics, b->d_score, b->device->stream);
 }
 
-static int row(struct rw_ctx *ctx, struct bench *b, const char *what, int (*run)(void *))
+static int row(struct bench *b, const char *what, int (*run)(void *))
 {
     double all[1 + RUNS], *ms = all + 1; /* the first is a warm-up */
     for (int i = 0; i < 1 + RUNS; i++)
@@ -77,7 +77,7 @@ static int bench_metrics(struct rw_ctx *ctx, struct bench *b, const struct lambd
         const struct rw_metric_plan plan = {&judgments, &metric, 1, RW_EMPTY_SKIP, RW_TIES_FILE, 0};
         RW_TRY_OUT(rw_metric_parse(ctx, names[m], 1.0, &metric));
         RW_TRY_OUT(rw_cuda_metrics_new(ctx, b->device, &plan, &b->metrics));
-        status = row(ctx, b, names[m], run_metrics);
+        status = row(b, names[m], run_metrics);
         rw_cuda_metrics_free(b->metrics);
         b->metrics = NULL;
     }
@@ -112,9 +112,9 @@ static int bench_set(struct rw_ctx *ctx, struct bench *b, struct lambda_set *set
     for (int first = 0; first < 2; first++) {
         lambda_set_scores(set, first ? SCORES_SAME : SCORES_NORMAL, 3);
         RW_TRY_OUT(rw_transfer_write(b->device, b->d_score, set->score, n * sizeof(double)));
-        RW_TRY_OUT(row(ctx, b, first ? "ranks, equal scores" : "ranks", run_ranks));
-        RW_TRY_OUT(row(ctx, b, first ? "lambdas with ranks, equal scores" : "lambdas with ranks",
-                       run_lambdas));
+        RW_TRY_OUT(row(b, first ? "ranks, equal scores" : "ranks", run_ranks));
+        RW_TRY_OUT(
+            row(b, first ? "lambdas with ranks, equal scores" : "lambdas with ranks", run_lambdas));
     }
     if (metrics && !b->quick)
         RW_TRY_OUT(bench_metrics(ctx, b, set));
