@@ -25,6 +25,26 @@ Test(hist_hybrid, names)
     rw_ctx_free(ctx);
 }
 
+Test(hist_hybrid, names_of_the_laboratory)
+{
+    static const char *const names[] = {"collision-free", "collision-reduced", "privatized",
+                                        "sort-search"};
+    struct rw_ctx *ctx;
+    cr_assert_eq(rw_ctx_new(&ctx), RW_OK);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const struct rw_hist_method *method;
+        char text[256];
+        snprintf(text, sizeof(text),
+                 "histogram method '%s' is measured in the laboratory and not used for training; "
+                 "auto chooses one",
+                 names[i]);
+        cr_expect_eq(rw_hist_method_named(ctx, names[i], &method), RW_ERR_ARGUMENT);
+        cr_expect_null(method);
+        cr_expect_str_eq(rw_last_error(ctx), text);
+    }
+    rw_ctx_free(ctx);
+}
+
 struct row {
     const struct rw_hist_method *method;
     const char *file;

@@ -97,11 +97,20 @@ int rw_hist_run(struct rw_ctx *ctx, const struct rw_hist_method *method,
 
 int rw_hist_method_named(struct rw_ctx *ctx, const char *name, const struct rw_hist_method **out)
 {
+    static const char *const in_lab[] = {"collision-free", "collision-reduced", "privatized",
+                                         "sort-search"};
     const char *names[RW_HIST_MOST_CANDIDATES];
     int n = 0;
     *out = NULL;
     if (!name)
         return RW_OK;
+    for (size_t i = 0; i < sizeof(in_lab) / sizeof(in_lab[0]); i++) {
+        if (strcmp(name, in_lab[i]) == 0)
+            return rw_fail(ctx, RW_ERR_ARGUMENT,
+                           "histogram method '%s' is measured in the laboratory and not used for "
+                           "training; auto chooses one",
+                           name);
+    }
     for (; n < RW_HIST_MOST_CANDIDATES && rw_hist_method_at(n); n++) {
         names[n] = methods[n]->name;
         if (strcmp(name, names[n]) == 0) {
