@@ -90,7 +90,6 @@ static int find_chunk(void *user, const struct rw_transfer_chunk *chunk)
     return RW_OK;
 }
 
-/* Computes the cuts of the columns sent so far. */
 static int finish_batch(struct cut_search *s, struct rw_transfer_pipe *pipe)
 {
     const struct rw_cut_finder *finder = s->finder;
@@ -103,11 +102,12 @@ static int finish_batch(struct cut_search *s, struct rw_transfer_pipe *pipe)
     return rw_transfer_pipe_begin(pipe);
 }
 
-/* Makes the jobs of all slots and their scratch. job[0] has the other members. is_drawn: the sample
- * is the documents sample_row, [n_sample]. */
-static int make_jobs(struct rw_device_tables *tables, int is_drawn, const uint32_t *sample_row,
+/* Makes the jobs of all slots and their scratch. job[0] has the other members. sample_row: the
+ * documents of the sample, NULL: all. Without a device, counts the bytes of a drawn sample. */
+static int make_jobs(struct rw_device_tables *tables, const uint32_t *sample_row,
                      struct rw_cuda_cut_job *job)
 {
+    const int is_drawn = sample_row || !tables->device;
     const size_t n = job->n_docs, n_sample = job->n_sample;
     if (is_drawn)
         RW_TRY(RW_DEVICE_TABLE(tables, job->d_sample_row, sample_row, n_sample));
@@ -149,7 +149,7 @@ static int find_on_device(void *user, struct rw_cut_finder *finder)
                                         .absent_missing = finder->rule->absent_missing};
     RW_TRY(RW_ARENA_NEW(finder->ctx, &tables->arena, s.out, BATCH));
     RW_TRY(RW_DEVICE_TABLE(tables, s.d_out, NULL, BATCH));
-    RW_TRY(make_jobs(tables, finder->sample.row != NULL, finder->sample.row, s.job));
+    RW_TRY(make_jobs(tables, finder->sample.row, s.job));
     RW_TRY(rw_transfer_pipe_new(s.device, most_bytes(dataset, NULL), SLOTS, &pipe));
     RW_TRY(rw_transfer_pipe_begin(pipe));
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
@@ -185,7 +185,7 @@ uint64_t rw_cuda_cuts_bytes(const struct rw_dataset *dataset, int bins)
     struct rw_cuda_cut_job job[SLOTS] = {
         {.n_docs = n, .n_sample = sampled + sampled / 16, .bins = (uint32_t)bins}};
     struct rw_device_tables tables = {NULL};
-    (void)make_jobs(&tables, 1, NULL, job); /* with the approximate size of a drawn sample */
+    (void)make_jobs(&tables, NULL, job); /* with the approximate size of a drawn sample */
     return tables.bytes + SLOTS * most_bytes(dataset, NULL) +
            BATCH * sizeof(struct rw_cut_intervals);
 }

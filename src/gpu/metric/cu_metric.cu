@@ -1,8 +1,6 @@
 /* Computes metrics on the device. The value of a query comes from the inline functions that the
  * host uses, and sums are exact, so the means equal the host's by ==.
  *
- * Shapes: metric_cuda.h.
- *
  * Decomposition: a thread per document gathers the metrics' inputs in rank order. A thread per
  * query (the grid's second axis is the metric) adds the query's terms in that order, as
  * metric/metric.h requires; queries of similar size are in the same warps. A block adds up its
@@ -12,8 +10,6 @@
 #include "metric/metric.h"
 
 enum { GATHER_THREADS = 256, QUERY_THREADS = RW_METRIC_QUERIES, SUM_THREADS = 128 };
-
-/* ---- Sums of 128 bits ---- */
 
 /* Adds a number to a sum. Returns 1 if both are at least 0 and the result does not fit. */
 RW_DEVICE uint32_t metric_add(rw_int128 &sum, rw_int128 by)

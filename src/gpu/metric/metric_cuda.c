@@ -10,7 +10,6 @@ struct rw_cuda_metrics {
     struct rw_cuda_metric_part *part; /* [n_metrics] receives the results */
 };
 
-/* Makes the tables by document, and the memory for the same data in rank order. */
 static int upload_documents(struct rw_cuda_metrics *metrics, const struct rw_metric_plan *plan)
 {
     struct rw_device_tables *tables = &metrics->tables;

@@ -79,7 +79,6 @@ size_t rw_cuda_rank_scratch_bytes(uint32_t n_docs, uint32_t n_large);
 int rw_cuda_rank_run(const struct rw_cuda_rank *rank, const double *d_scores,
                      const uint8_t *d_sampled, void *stream);
 
-/* A metric, for the kernels of cu_metric.cu. */
 struct rw_cuda_metric {
     enum rw_metric_device kind;
     int by_document;         /* 1: its mean is over documents; 0: over queries */

@@ -2,8 +2,6 @@
  * equal the doubles of objective/lambdarank.c: deltas and pairs come from the inline functions that
  * the host uses, and each sum is added in the host's order. cu_gradient.cu makes integers of them.
  *
- * Shapes: struct rw_objective_args in lambda_cuda.h.
- *
  * Decomposition: a warp per query. It first writes two arrays by position: grades, and prefixes
  * over the documents above. Then each lane computes one pair of 32 at a time, and writes it to
  * shared memory if it has any. Lanes 0 to 2 add these in order: gradients, hessians, and the

@@ -25,8 +25,6 @@ enum {
     SLOTS = RW_TUNE_LAMBDA_SLOTS,
 };
 
-/* ---- A query in shared memory ---- */
-
 struct alignas(16) lambda_item { /* loaded at once */
     double score, discount;
 };
@@ -525,7 +523,6 @@ extern "C" int rw_cuda_lambda_prepare(void)
     return cudaSuccess;
 }
 
-/* Launches the queries of blocks, then those of warps, narrow ones last. */
 static int launch_queries(const struct rw_objective_args *args, cudaStream_t stream)
 {
     /* d_by_size has the spread queries first, because they are the largest */

@@ -2,8 +2,6 @@
  * random words equal those of the host's generator; keys, deltas and pairs come from the inline
  * functions that the host uses; and pairs are added as integers.
  *
- * Shapes: struct rw_objective_args in lambda_cuda.h.
- *
  * Decomposition: a block per query finds the best score. A thread per document computes its power
  * and its key (the power with noise) in each ranking. cu_rank.cu sorts the keys. For pairs, a warp
  * per query takes 32 positions at a time, one per lane. A lane adds its document's pairs with the
@@ -21,8 +19,6 @@ enum {
     FINISH_BLOCKS = 8, /* per multiprocessor */
     LARGE_WARPS = 64,  /* per query of over RW_RANK_BLOCK_DOCS documents, if they can share it */
 };
-
-/* ---- Keys ---- */
 
 /* Writes the best score of the query to d_power of each of its documents. */
 __global__ void __launch_bounds__(QUERY_THREADS)
@@ -56,8 +52,6 @@ __global__ void __launch_bounds__(DOC_THREADS)
     a.d_key[doc] =
         a.d_power[doc] * rw_neighbours_odds(lambda_draw(a, (uint32_t)doc, p, RW_STREAM_YETIRANK));
 }
-
-/* ---- Pairs ---- */
 
 RW_DEVICE struct rw_neighbour neighbours_at(const struct rw_objective_args &a, uint32_t doc)
 {

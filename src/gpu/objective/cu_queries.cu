@@ -3,8 +3,6 @@
  * the order of its documents. cu_gradient.cu makes integers of them. Queries outside the sample are
  * computed, too, because all gradients are checked, as on the host.
  *
- * Shapes: struct rw_objective_args in lambda_cuda.h.
- *
  * Decomposition: logistic has a thread per document. The others sum two terms per document over the
  * query: a power and a target amount, or a weighted residual and a weight. A warp computes a query,
  * or a block if it has over RW_RANK_BLOCK_DOCS documents. Its threads write the terms to the arrays
@@ -30,8 +28,6 @@ __global__ void __launch_bounds__(DOC_THREADS)
     a.d_gradient[doc] = of_one.gradient;
     a.d_hessian[doc] = of_one.hessian;
 }
-
-/* ---- Two sums per query ---- */
 
 struct query_sums {
     double first, second;
@@ -77,7 +73,6 @@ RW_DEVICE struct query_sums add_terms(const struct rw_objective_args &a, uint32_
     return sums;
 }
 
-/* Replaces the terms of a document by its gradient. */
 template <enum rw_objective_device LOSS>
 RW_DEVICE void write_gradient(const struct rw_objective_args &a, uint32_t doc, double origin,
                               const struct query_sums &sums)
@@ -95,7 +90,6 @@ RW_DEVICE void write_gradient(const struct rw_objective_args &a, uint32_t doc, d
     a.d_hessian[doc] = of_one.hessian;
 }
 
-/* Computes a query per warp or, for large ones, per block. */
 template <enum rw_objective_device LOSS, bool BLOCK>
 __global__ void __launch_bounds__(BLOCK ? QUERY_THREADS : WARP_THREADS)
     queries_kernel(const __grid_constant__ struct rw_objective_args a)

@@ -1,7 +1,7 @@
 /* Computes pairs as objective/lambda.h does, in fewer instructions and without a branch, for
  * queries whose numbers are bounded. The integers are identical.
  *
- * The conditions: sigma is in [2^-20, 1.25] (rw_bounded_rule). Gains are in [0, 2^31], and unequal
+ * The conditions: sigma is in [2^-20, 1.25]. Gains are in [0, 2^31], and unequal
  * ones differ by at least 2^-40 (order_query in lambda_cuda.c). There are at most 2,048 documents.
  * Scores are within 2^20 and within 40 / sigma of one another (rw_bounded_scores). Then no
  * operation overflows or comes near the denormal numbers, exp needs no clamp, and a unit is 2^-40.
@@ -45,7 +45,6 @@ struct rw_bounded_parts {
 
 #define RW_BOUNDED_HIGH_BIAS 0x56800000u /* bits of 2^46, which has a spacing of 2^23 */
 #define RW_BOUNDED_LOW_BIAS  0x4b000000u /* bits of 2^23, which has a spacing of 1 */
-enum { RW_BOUNDED_HIGH_SHIFT = 23 };
 
 struct rw_bounded_pair {
     struct rw_bounded_parts lambda, hessian;
@@ -97,12 +96,7 @@ RW_HD struct rw_bounded_parts rw_bounded_round(float v)
 /* high, low: sums of parts without biases, each below 2^31 in magnitude. */
 RW_HD int64_t rw_bounded_join(uint32_t high, uint32_t low)
 {
-    return (int64_t)(int32_t)high * (1 << RW_BOUNDED_HIGH_SHIFT) + (int64_t)(int32_t)low;
-}
-
-RW_HD int rw_bounded_rule(const struct rw_lambda_rule *rule)
-{
-    return rule->sigma >= 0x1p-20f && rule->sigma <= 1.25f;
+    return (int64_t)(int32_t)high * (1 << 23) + (int64_t)(int32_t)low;
 }
 
 /* range: largest minus smallest score. */

@@ -57,7 +57,6 @@ static void weigh_neighbours(struct loading *l)
                                          docs_of(l, q), l->ideal[q]);
 }
 
-/* Makes the tables of discounts and ideal DCGs. */
 static int load_ideals(struct loading *l, uint32_t truncation)
 {
     struct rw_ctx *ctx = l->tables->ctx;
@@ -76,7 +75,6 @@ static int load_ideals(struct loading *l, uint32_t truncation)
 
 /* ---- LambdaRank's work ---- */
 
-/* Returns the number of upper documents of a query of n documents. */
 static uint32_t tops_of(const struct loading *l, uint32_t n)
 {
     const uint32_t truncation = l->args->rule.truncation;
@@ -186,7 +184,7 @@ static int load_lambdas(struct loading *l)
         RW_TRY(RW_ARENA_NEW(ctx, l->arena, l->gain, l->n_docs));
         RW_TRY(RW_ARENA_NEW(ctx, l->arena, l->slot, l->n_docs));
         rw_parallel(ctx, ctx->n_threads, l->n_queries, 64, order_queries, l);
-        args->bounded = l->n_wild == 0 && rw_bounded_rule(&args->rule);
+        args->bounded = l->n_wild == 0 && args->rule.sigma >= 0x1p-20f && args->rule.sigma <= 1.25f;
         RW_CU(ctx, rw_cuda_lambda_prepare());
     }
     RW_TRY(list_work(l));

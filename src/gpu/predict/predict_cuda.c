@@ -37,8 +37,6 @@ static void close_cuda(struct rw_device_scorer *base)
 }
 RW_SCOPED_BY(close_cuda)
 
-/* ---- a run ---- */
-
 /* A chunk: documents [begin, begin + n). */
 struct chunk {
     struct scorer_cuda *scorer;
@@ -63,7 +61,6 @@ static int fill_pieces(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-/* Enqueues the scoring of a chunk. */
 static int score_chunk(void *user, const struct rw_transfer_chunk *sent)
 {
     const struct chunk *chunk = user;
@@ -134,8 +131,6 @@ static double run_ms_cuda(const struct rw_device_scorer *base, uint32_t n_docs)
     const double walk_ms = n_docs * rw_flat_steps(base->flat) / steps_ms;
     return RW_TUNE_PREDICT_START_MS + (sent_ms > walk_ms ? sent_ms : walk_ms);
 }
-
-/* ---- opening ---- */
 
 static int load(struct scorer_cuda *s)
 {

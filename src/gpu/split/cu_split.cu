@@ -13,8 +13,6 @@
  */
 #include "gpu/split/search_end.cuh"
 
-/* ---- bins, rough gains and exact gains, for both kinds of search ---- */
-
 /* The kind of sums of a search. SUM: the type of the cells' sums. ORDERED: features may have
  * monotone constraints. SHAPED, which implies ORDERED: there may also be feature costs, and a set
  * of features that may split each node. */
@@ -79,7 +77,6 @@ template <class S> static __device__ tally<S> without(const tally<S> &from, cons
     return {from.n - cell.n, from.lambda - cell.lambda, from.hess - cell.hess};
 }
 
-/* Returns the sum over all lanes up to and including this one. */
 template <class S> static __device__ tally<S> sum_up_to(tally<S> cell, uint32_t lane)
 {
     for (uint32_t step = 1; step < WARP; step *= 2) {
@@ -230,7 +227,6 @@ enum {
     MOST_CHUNKS = 2
 };
 
-/* A feature's cells in a histogram. */
 struct place {
     uint32_t begin, n_bins;
     int has_missing; /* 1: the cell of missing values follows the bins */
