@@ -85,8 +85,8 @@ enum {
 
 /* first: the thread's first document. ELEMENT: of a tile. */
 template <class ELEMENT, class CODE>
-static __device__ __forceinline__ void copy_block(const struct rw_cuda_column &from,
-                                                  uint32_t n_docs, uint64_t first, CODE *d_to)
+RW_DEVICE void copy_block(const struct rw_cuda_column &from, uint32_t n_docs, uint64_t first,
+                          CODE *d_to)
 {
     ELEMENT element[UNROLL];
 #pragma unroll
@@ -154,7 +154,7 @@ extern "C" int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32
  * Decomposition: grid y is a move, whose words are divided among MOVE_BLOCKS blocks. */
 enum { MOVE_THREADS = RW_TUNE_MOVE_THREADS, MOVE_BLOCKS = RW_TUNE_MOVE_BLOCKS };
 
-static __device__ void move_words(void *d_words, uint64_t n, uint32_t from, uint32_t to)
+RW_DEVICE void move_words(void *d_words, uint64_t n, uint32_t from, uint32_t to)
 {
     const uint32_t *const d_from = (const uint32_t *)d_words + from * n;
     uint32_t *const d_to = (uint32_t *)d_words + to * n;

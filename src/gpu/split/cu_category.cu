@@ -19,7 +19,7 @@ static_assert(CATEGORY_BYTES(CATEGORY_FEW_THREADS) <= 46 * 1024, "memory that ne
 static_assert(CATEGORY_BYTES(CATEGORY_THREADS) <= 62 * 1024, "what capability 7.5 has");
 
 template <int THREADS>
-static __device__ struct rw_category_split
+RW_DEVICE struct rw_category_split
 search_codes(const struct rw_cuda_search &a, const struct rw_cuda_cells &cells,
              const struct rw_cuda_category &category, const struct category_block *b)
 {
@@ -54,8 +54,7 @@ search_codes(const struct rw_cuda_search &a, const struct rw_cuda_cells &cells,
 }
 
 /* Copies a set, several words at a time, so that the reads overlap. */
-static __device__ void copy_set(const volatile struct rw_code_set *from,
-                                volatile struct rw_code_set *to)
+RW_DEVICE void copy_set(const volatile struct rw_code_set *from, volatile struct rw_code_set *to)
 {
     enum { SOME = 8 };
     for (int first = 0; first < RW_SET_WORDS; first += SOME) {

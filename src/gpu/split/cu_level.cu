@@ -13,8 +13,8 @@ static_assert(MOST_BINS * THREADS >= RW_MAX_BINS, "a thread has room for its bin
 
 /* Returns the sum of the cells of the threads before this one, and adds those of all threads of the
  * block to *all. All threads call it. of_warp: [WARPS] shared memory. */
-static __device__ struct rw_cell sum_before(const struct rw_cell &own, struct rw_cell *of_warp,
-                                            struct rw_cell *all)
+RW_DEVICE struct rw_cell sum_before(const struct rw_cell &own, struct rw_cell *of_warp,
+                                    struct rw_cell *all)
 {
     const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     struct rw_cell sum = own;
@@ -48,7 +48,7 @@ struct row {
 };
 
 /* Returns the cells of feature f. n_bins is 0 if the feature is not sampled or is categorical. */
-static __device__ struct row row_of(const struct rw_cuda_cells &cells, uint32_t f)
+RW_DEVICE struct row row_of(const struct rw_cuda_cells &cells, uint32_t f)
 {
     const struct rw_cuda_feature feature = cells.d_feature[f];
     const uint32_t begin = cells.d_row ? cells.d_row[f] : f * cells.n_bins;

@@ -28,8 +28,7 @@ template <class S> struct tally {
     typename S::sum lambda, hess;
 };
 
-template <class S>
-static __device__ tally<S> load_cell(const struct rw_cuda_cells &cells, uint64_t at)
+template <class S> RW_DEVICE tally<S> load_cell(const struct rw_cuda_cells &cells, uint64_t at)
 {
     typedef typename S::sum sum;
     return {cells.d_count[at], ((const sum *)cells.d_lambda)[at],
@@ -43,7 +42,7 @@ template <class T> struct alignas(16) four {
 
 /* Loads four cells. The index `at` of the first is a multiple of four. */
 template <class S>
-static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at, tally<S> *cell)
+RW_DEVICE void load_four(const struct rw_cuda_cells &cells, uint64_t at, tally<S> *cell)
 {
     typedef typename S::sum sum;
     const four<uint32_t> n = *(const four<uint32_t> *)(cells.d_count + at);
@@ -57,14 +56,13 @@ static __device__ void load_four(const struct rw_cuda_cells &cells, uint64_t at,
     cell[3] = tally<S>{n.at[3], lambda.at[3], hess.at[3]};
 }
 
-template <class S>
-static __device__ struct rw_cell side_of(const tally<S> &cell, const tally<S> *missing)
+template <class S> RW_DEVICE struct rw_cell side_of(const tally<S> &cell, const tally<S> *missing)
 {
     return {cell.n + (missing ? missing->n : 0), cell.hess + (missing ? missing->hess : 0),
             cell.lambda + (missing ? missing->lambda : 0)};
 }
 
-template <class S> static __device__ void add_cell(tally<S> *to, const tally<S> &cell)
+template <class S> RW_DEVICE void add_cell(tally<S> *to, const tally<S> &cell)
 {
     to->n += cell.n;
     to->lambda += cell.lambda;
@@ -72,12 +70,12 @@ template <class S> static __device__ void add_cell(tally<S> *to, const tally<S> 
         to->hess += cell.hess;
 }
 
-template <class S> static __device__ tally<S> without(const tally<S> &from, const tally<S> &cell)
+template <class S> RW_DEVICE tally<S> without(const tally<S> &from, const tally<S> &cell)
 {
     return {from.n - cell.n, from.lambda - cell.lambda, from.hess - cell.hess};
 }
 
-template <class S> static __device__ tally<S> sum_up_to(tally<S> cell, uint32_t lane)
+template <class S> RW_DEVICE tally<S> sum_up_to(tally<S> cell, uint32_t lane)
 {
     for (uint32_t step = 1; step < WARP; step *= 2) {
         const uint32_t n = __shfl_up_sync(ALL_LANES, cell.n, step);
@@ -92,7 +90,7 @@ template <class S> static __device__ tally<S> sum_up_to(tally<S> cell, uint32_t 
     return cell;
 }
 
-template <class S> static __device__ tally<S> of_lane(const tally<S> &cell, int lane)
+template <class S> RW_DEVICE tally<S> of_lane(const tally<S> &cell, int lane)
 {
     return {__shfl_sync(ALL_LANES, cell.n, lane), __shfl_sync(ALL_LANES, cell.lambda, lane),
             S::NEWTON ? __shfl_sync(ALL_LANES, cell.hess, lane) : 0};
@@ -100,8 +98,7 @@ template <class S> static __device__ tally<S> of_lane(const tally<S> &cell, int 
 
 /* Returns approximately (lambda sum)^2 / (n + l2), or its equivalent for newton: a side's
  * contribution to a gain. Each of its seven roundings is at most 2^-22 of it. */
-template <class S>
-static __device__ float rough_side(const struct rw_cuda_search &a, const tally<S> &side)
+template <class S> RW_DEVICE float rough_side(const struct rw_cuda_search &a, const tally<S> &side)
 {
     const float q = (float)side.lambda;
     const float d = (S::NEWTON ? (float)side.hess : (float)side.n) + (float)a.rule.l2;
@@ -109,15 +106,14 @@ static __device__ float rough_side(const struct rw_cuda_search &a, const tally<S
 }
 
 /* Returns the result of rw_side_allowed, in integers, for a side that has documents. */
-template <class S>
-static __device__ int is_allowed(const struct rw_cuda_search &a, const tally<S> &side)
+template <class S> RW_DEVICE int is_allowed(const struct rw_cuda_search &a, const tally<S> &side)
 {
     return side.n >= a.least_n && (!S::NEWTON || side.hess >= (typename S::sum)a.least_hess);
 }
 
 /* Returns the approximate value of a side. Each of its five roundings is at most 2^-22 of it. */
 template <class S>
-static __device__ float rough_value(const struct rw_split_rule &rule, const tally<S> &side)
+RW_DEVICE float rough_value(const struct rw_split_rule &rule, const tally<S> &side)
 {
     const float d = (S::NEWTON ? (float)side.hess : (float)side.n) + (float)rule.l2;
     return __fdividef((float)side.lambda, d);
@@ -127,8 +123,8 @@ static __device__ float rough_value(const struct rw_split_rule &rule, const tall
  * allowed. If S::ORDERED, also -1 if it certainly breaks the feature's monotone constraint, which
  * is `direction` or 0. Then *sure is raised to the gain if the split certainly satisfies it. */
 template <class S>
-static __device__ float rough_gain(const struct rw_cuda_search &a, int direction,
-                                   const tally<S> &left, const tally<S> &right, float *sure)
+RW_DEVICE float rough_gain(const struct rw_cuda_search &a, int direction, const tally<S> &left,
+                           const tally<S> &right, float *sure)
 {
     const float gain = is_allowed<S>(a, left) && is_allowed<S>(a, right)
                            ? rough_side<S>(a, left) + rough_side<S>(a, right)
@@ -146,9 +142,8 @@ static __device__ float rough_gain(const struct rw_cuda_search &a, int direction
 /* Returns the better rough gain of the threshold above a bin, with missing values right or left.
  * direction, sure: as in rough_gain. */
 template <class S>
-static __device__ float rough_score(const struct rw_cuda_search &a, int direction,
-                                    const tally<S> &left, const tally<S> &right,
-                                    const tally<S> &missing, float *sure)
+RW_DEVICE float rough_score(const struct rw_cuda_search &a, int direction, const tally<S> &left,
+                            const tally<S> &right, const tally<S> &missing, float *sure)
 {
     if (missing.n == 0)
         return rough_gain<S>(a, direction, left, right, sure);
@@ -160,7 +155,7 @@ static __device__ float rough_score(const struct rw_cuda_search &a, int directio
 }
 
 /* Returns the largest value of a block of WARPS warps. All of its threads call it. */
-template <int WARPS> static __device__ float largest_of_block(float largest, float *of_warp)
+template <int WARPS> RW_DEVICE float largest_of_block(float largest, float *of_warp)
 {
     for (uint32_t step = WARP / 2; step > 0; step /= 2)
         largest = fmaxf(largest, __shfl_xor_sync(ALL_LANES, largest, step));
@@ -174,7 +169,7 @@ template <int WARPS> static __device__ float largest_of_block(float largest, flo
 
 /* Returns the lowest rough score that can still have the largest gain, or an equal one. A score has
  * a relative error of at most 2^-19, and an absolute error from values too small for float. */
-static __device__ float least_score(float largest)
+RW_DEVICE float least_score(float largest)
 {
     return fmaxf(largest * (1.0f - 0x1p-16f) - 0x1p-100f, 0.0f);
 }
@@ -182,10 +177,9 @@ static __device__ float least_score(float largest)
 /* Tries the threshold above a bin, with missing values on the left before the right. If there are
  * no missing values, tries only the side of 0. left: without missing values. all: with them. */
 template <class S>
-static __device__ void try_cut(const struct rw_split_rule &rule, int direction, double penalty,
-                               const tally<S> &left, const tally<S> &all, const tally<S> &missing,
-                               double parent, int zero_goes_left, uint32_t bin,
-                               struct rw_cuda_found *best)
+RW_DEVICE void try_cut(const struct rw_split_rule &rule, int direction, double penalty,
+                       const tally<S> &left, const tally<S> &all, const tally<S> &missing,
+                       double parent, int zero_goes_left, uint32_t bin, struct rw_cuda_found *best)
 {
     const tally<S> right = without<S>(without<S>(all, left), missing);
     for (int missing_left = 1; missing_left >= 0; missing_left--) {
@@ -235,7 +229,7 @@ struct place {
 
 /* Finds a feature's cells. It reads nothing that the launch before writes. n_bins of the result is
  * 0 if there is no such feature or if it is not sampled for the tree. */
-static __device__ struct place place_of(const struct rw_cuda_cells &cells, uint32_t f)
+RW_DEVICE struct place place_of(const struct rw_cuda_cells &cells, uint32_t f)
 {
     if (f >= cells.n_features)
         return {0, 0, 0, 0, 0};
@@ -253,15 +247,15 @@ template <class S, int CHUNKS> struct sums_up_to {
     tally<S> all, missing; /* all: sum of all bins, without missing values */
 };
 
-static __device__ uint32_t bin_of(int chunk, int i)
+RW_DEVICE uint32_t bin_of(int chunk, int i)
 {
     return chunk * CHUNK_BINS + threadIdx.x % WARP * LANE_BINS + i;
 }
 
 /* A whole warp calls it. first: index of the histogram's first cell. */
 template <class S, int CHUNKS>
-static __device__ void add_up(const struct rw_cuda_cells &cells, uint64_t first,
-                              const struct place &place, struct sums_up_to<S, CHUNKS> *sums)
+RW_DEVICE void add_up(const struct rw_cuda_cells &cells, uint64_t first, const struct place &place,
+                      struct sums_up_to<S, CHUNKS> *sums)
 {
     const uint32_t lane = threadIdx.x % WARP;
     const tally<S> none = {0, 0, 0};
@@ -297,8 +291,8 @@ static __device__ void add_up(const struct rw_cuda_cells &cells, uint64_t first,
 }
 
 template <class S, int CHUNKS>
-static __device__ float score_of(const struct rw_cuda_search &a, const struct place &place,
-                                 const struct sums_up_to<S, CHUNKS> &sums, int chunk, int i)
+RW_DEVICE float score_of(const struct rw_cuda_search &a, const struct place &place,
+                         const struct sums_up_to<S, CHUNKS> &sums, int chunk, int i)
 {
     const tally<S> &left = sums.left[chunk][i];
     return bin_of(chunk, i) < place.n_bins
@@ -338,9 +332,9 @@ static __global__ void __launch_bounds__(ROUGH_WARPS *WARP,
 /* Finds each lane's best threshold among those with a score of at least `least`. A whole warp calls
  * it. */
 template <class S, int CHUNKS>
-static __device__ struct rw_cuda_found best_of_feature(const struct rw_cuda_search &a,
-                                                       const struct rw_cuda_cells &cells,
-                                                       const struct place &place, float least)
+RW_DEVICE struct rw_cuda_found best_of_feature(const struct rw_cuda_search &a,
+                                               const struct rw_cuda_cells &cells,
+                                               const struct place &place, float least)
 {
     enum { BINS = CHUNKS * LANE_BINS };
     struct sums_up_to<S, CHUNKS> sums;
@@ -453,8 +447,8 @@ static_assert(THREADS * MOST_BINS >= RW_HIST_MOST_BINS, "a block holds a feature
 /* Loads the cells of bins `bin` to bin + BINS - 1, all at once. base: index of bin 0. Bins from
  * `end` on are 0. */
 template <class S, int BINS>
-static __device__ void load_bins(const struct rw_cuda_cells &cells, uint64_t base, uint32_t bin,
-                                 uint32_t end, tally<S> (&cell)[BINS])
+RW_DEVICE void load_bins(const struct rw_cuda_cells &cells, uint64_t base, uint32_t bin,
+                         uint32_t end, tally<S> (&cell)[BINS])
 {
     const tally<S> none = {0, 0, 0};
 #pragma unroll
@@ -484,8 +478,8 @@ static __device__ void load_bins(const struct rw_cuda_cells &cells, uint64_t bas
  * score of the block plus the cost of the thread's own feature, `penalty`. The net score of a
  * thread is its largest score minus its cost, made slightly too low. A split with a negative one is
  * no candidate, so limiting a cost to the range of float changes nothing. */
-static __device__ float least_net_score(const struct rw_split_rule &rule, double penalty,
-                                        float largest, float *of_warp)
+RW_DEVICE float least_net_score(const struct rw_split_rule &rule, double penalty, float largest,
+                                float *of_warp)
 {
     const float margin = 0x1p-16f;
     const float cost = fminf((float)(penalty / rule.gain_scale), 0x1p100f);
@@ -497,9 +491,8 @@ static __device__ float least_net_score(const struct rw_split_rule &rule, double
 /* Finds the best threshold at this thread's bins, if the feature is sampled for the tree and may
  * split the node. `warps` warps share the feature. All threads of a block call it. */
 template <class S, int BINS>
-static __device__ void search_bins(const struct rw_cuda_search &a,
-                                   const struct rw_cuda_cells &cells, uint32_t f, uint32_t warps,
-                                   struct rw_cuda_found *best)
+RW_DEVICE void search_bins(const struct rw_cuda_search &a, const struct rw_cuda_cells &cells,
+                           uint32_t f, uint32_t warps, struct rw_cuda_found *best)
 {
     __shared__ tally<S> of_warp[WARPS], of_missing[WARPS];
     __shared__ float largest_of[WARPS];

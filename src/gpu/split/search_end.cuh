@@ -26,8 +26,8 @@ RW_DEVICE int beats(const struct rw_cuda_found &a, const struct rw_cuda_found &b
 /* Finds the best split of a block; only thread 0's result is valid. of_warp: [WARPS] shared memory.
  * A warp without a split skips the exchange of its lanes. */
 template <int WARPS>
-static __device__ struct rw_cuda_found
-best_of_block(struct rw_cuda_found best, struct rw_cuda_found *of_warp, const double *d_noise)
+RW_DEVICE struct rw_cuda_found best_of_block(struct rw_cuda_found best,
+                                             struct rw_cuda_found *of_warp, const double *d_noise)
 {
     const uint32_t lane = threadIdx.x % WARP;
     const int any = __any_sync(ALL_LANES, best.gain > 0.0);
@@ -79,8 +79,8 @@ RW_DEVICE struct rw_cell cell_at(const struct rw_cuda_cells &cells, uint64_t at)
 
 /* Writes this block's best split, which thread 0 has. block: its number among the blocks of its
  * node. Returns 1 if it is the last of these to finish. All its threads call this function. */
-static __device__ int is_last_of_node(const struct rw_cuda_search &a,
-                                      const struct rw_cuda_found &best, uint32_t block)
+RW_DEVICE int is_last_of_node(const struct rw_cuda_search &a, const struct rw_cuda_found &best,
+                              uint32_t block)
 {
     __shared__ uint32_t n_done;
     if (threadIdx.x == 0) {
@@ -94,8 +94,8 @@ static __device__ int is_last_of_node(const struct rw_cuda_search &a,
 
 /* Finds the best split of all blocks, in the last one; only thread 0's result is valid. */
 template <int WARPS>
-static __device__ struct rw_cuda_found
-best_of_node(const struct rw_cuda_search &a, struct rw_cuda_found *of_warp, const double *d_noise)
+RW_DEVICE struct rw_cuda_found best_of_node(const struct rw_cuda_search &a,
+                                            struct rw_cuda_found *of_warp, const double *d_noise)
 {
     struct rw_cuda_found *const d_best = a.d_best + (uint64_t)blockIdx.y * a.n_blocks;
     struct rw_cuda_found best = {0.0, INT32_MAX, 0, 0, 0};
@@ -117,7 +117,7 @@ best_of_node(const struct rw_cuda_search &a, struct rw_cuda_found *of_warp, cons
 /* Writes a node's result to host memory, each word with the number of the launch, by which the host
  * knows that it is new. A set that this thread has written to host memory is visible before the
  * result. Clears d_done of the node for the next search. */
-static __device__ void reply(const struct rw_cuda_search &a, struct rw_cuda_found best)
+RW_DEVICE void reply(const struct rw_cuda_search &a, struct rw_cuda_found best)
 {
     if (!(best.gain > 0.0))
         best.column = -1;
