@@ -231,7 +231,7 @@ static int code_chunk(void *user, const struct rw_transfer_chunk *chunk)
     return RW_OK;
 }
 
-static int coder_init(struct coder *c, int counted)
+static int coder_init(struct coder *c)
 {
     const struct rw_cuda_coding *coding = c->coding;
     const struct rw_cuts *cuts = coding->cuts;
@@ -248,9 +248,7 @@ static int coder_init(struct coder *c, int counted)
     RW_TRY(RW_DEVICE_TABLE(&c->tables, c->d_cut, cuts->cut, cuts->offset[cuts->n_features]));
     for (int i = 0; i < SLOTS; i++)
         RW_TRY(RW_DEVICE_TABLE(&c->tables, c->d_code[i], NULL, spec->n_docs));
-    return counted ? zeros(c->device, &c->d_count,
-                           (uint64_t)spec->n_features * spec->n_bins * sizeof(uint64_t))
-                   : RW_OK;
+    return RW_OK;
 }
 
 uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding)
@@ -292,19 +290,21 @@ int rw_cuda_bins_make(const struct rw_device *device, const struct rw_cuda_codin
                       uint64_t *counts, struct rw_hist_matrix **out)
 {
     RW_RELEASED(coder_release) struct coder c = {.device = device, .coding = coding};
+    const struct rw_hist_matrix_spec *spec = &coding->matrix;
+    const size_t count_bytes = (size_t)spec->n_features * spec->n_bins * sizeof(*counts);
     RW_SCOPED(rw_transfer_pipe_free)
     struct rw_transfer_pipe *pipe = NULL; /* freed first, because freeing waits for the device */
     *out = NULL;
-    RW_TRY(coder_init(&c, counts != NULL));
+    RW_TRY(coder_init(&c));
+    if (counts)
+        RW_TRY(zeros(device, &c.d_count, count_bytes));
     RW_TRY(rw_transfer_pipe_new(device, most_bytes(coding->dataset, coding->codes), SLOTS, &pipe));
     RW_TRY(rw_transfer_pipe_begin(pipe));
-    for (uint32_t f = 0; f < coding->matrix.n_features; f++)
+    for (uint32_t f = 0; f < spec->n_features; f++)
         RW_TRY(send_feature(&c, pipe, f));
     RW_TRY(rw_transfer_pipe_end(pipe));
     if (counts)
-        RW_TRY(rw_transfer_read(device, counts, c.d_count,
-                                (size_t)coding->matrix.n_features * coding->matrix.n_bins *
-                                    sizeof(*counts)));
+        RW_TRY(rw_transfer_read(device, counts, c.d_count, count_bytes));
     RW_TRY(rw_transfer_wait(device));
     *out = c.matrix;
     c.matrix = NULL;

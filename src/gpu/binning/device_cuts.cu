@@ -2,8 +2,6 @@
  * binning/bins.h. A rank is an index floor(k n / bins) in the sorted sample, for k = 1 to bins - 1.
  * Values are compared as integer keys (base/bits.h).
  *
- * Shapes: device_cuts.h. Codes are [n_docs] of 16 bits, then in a tile or a column.
- *
  * Decomposition: a thread per value or document. CUB (a library of the CUDA toolkit) sorts and
  * selects. One block with a thread per rank finds the boundaries. Ranks form runs of equal values.
  * The first rank of a run gives a boundary at the run's value, each further rank one at the next
@@ -136,13 +134,6 @@ extern "C" size_t rw_cuda_cut_temp_bytes(const struct rw_cuda_cut_job *job)
     return sort_bytes > select_bytes ? sort_bytes : select_bytes;
 }
 
-static int sort(const struct rw_cuda_cut_job *job, const uint32_t *d_from, uint32_t *d_to,
-                uint64_t n, cudaStream_t on)
-{
-    size_t bytes = job->temp_bytes;
-    return cub::DeviceRadixSort::SortKeys(job->d_temp, bytes, d_from, d_to, n, 0, 32, on);
-}
-
 extern "C" int rw_cuda_cut_find(const struct rw_cuda_cut_job *job, const struct rw_entries *values,
                                 void *stream)
 {
@@ -153,12 +144,15 @@ extern "C" int rw_cuda_cut_find(const struct rw_cuda_cut_job *job, const struct 
     if (values->n > 0)
         TRY_CUDA(launch_grid(cut_keys_kernel, blocks_of(values->n), THREADS, stream, *values,
                              job->absent_missing, job->d_key));
-    TRY_CUDA(sort(job, job->d_key, job->d_all, job->n_docs, on));
+    TRY_CUDA(cub::DeviceRadixSort::SortKeys(job->d_temp, bytes, (const uint32_t *)job->d_key,
+                                            job->d_all, (uint64_t)job->n_docs, 0, 32, on));
     TRY_CUDA(cudaMemsetAsync(job->d_n_unique, 0, sizeof *job->d_n_unique, on));
     if (job->d_sample_row && job->n_sample > 0) {
         TRY_CUDA(launch_grid(cut_sample_kernel, blocks_of(job->n_sample), THREADS, stream,
                              job->d_key, job->d_sample_row, job->n_sample, job->d_sample_key));
-        TRY_CUDA(sort(job, job->d_sample_key, job->d_sample, job->n_sample, on));
+        TRY_CUDA(cub::DeviceRadixSort::SortKeys(job->d_temp, bytes,
+                                                (const uint32_t *)job->d_sample_key, job->d_sample,
+                                                (uint64_t)job->n_sample, 0, 32, on));
     }
     if (job->n_sample > 0)
         TRY_CUDA(cub::DeviceSelect::Unique(job->d_temp, bytes, (const uint32_t *)job->d_sample,

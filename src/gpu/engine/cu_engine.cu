@@ -149,9 +149,7 @@ extern "C" int rw_cuda_sum_columns(const struct rw_cuda_column *d_column, uint32
  * The histograms of a batch need consecutive buffers. When too few are free at the end of the pool,
  * the last histograms that are still useful move into buffers that are not.
  *
- * Shapes: cells [buffer][n_cells] of a group, moved as words of 32 bits.
- *
- * Decomposition: grid y is a move, whose words are divided among MOVE_BLOCKS blocks. */
+ * Decomposition: grid y is a move, whose words of 32 bits are divided among MOVE_BLOCKS blocks. */
 enum { MOVE_THREADS = RW_TUNE_MOVE_THREADS, MOVE_BLOCKS = RW_TUNE_MOVE_BLOCKS };
 
 RW_DEVICE void move_words(void *d_words, uint64_t n, uint32_t from, uint32_t to)

@@ -1,8 +1,6 @@
 /* The start of a tree on the device: the documents of its sample, their lambdas as small integers,
  * and the sums of the root. All integers are identical to those of rw_host_begin_tree.
  *
- * Shapes: arrays by document; one struct rw_cuda_begin.
- *
  * Decomposition: threads stride over queries (sample_kernel) or documents, or warps over queries
  * with lanes over documents (spread_kernel). In quantise_kernel a block adds up its sums before it
  * adds them to struct rw_cuda_begin. Sums are of integers, so their order does not matter. */

@@ -7,8 +7,6 @@
  * index in its low bits and a short key in the others. If similar scores with equal short keys are
  * then in the wrong order, the block or warp sorts its query again with keys of 64 bits.
  *
- * Shapes: d_scores and d_order [n_docs], query by query.
- *
  * Decomposition: one launch sorts all queries of up to RW_RANK_BLOCK_DOCS documents, from the
  * largest to the smallest: blocks with one query each, then warps with one query each. The large
  * queries are sorted together, first by score and then, with a stable sort, by query. */

@@ -3,8 +3,6 @@
  * magnitude into [2^60, 2^61), as in choose_scale of tree/engine_host.c. User gradients can also be
  * in fixed point already.
  *
- * Shapes: all arrays are [n_docs].
- *
  * Decomposition: a grid strides over the documents twice. The first pass finds the largest
  * magnitudes by their bits, since doubles of 0 or more are ordered like their bits. The second
  * makes the integers, and computes residuals again, which is cheaper than storing them. Fixed point

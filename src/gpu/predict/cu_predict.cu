@@ -1,7 +1,5 @@
 /* Walks every document down every tree. gpu/predict/cu_predict.h has the work of threads.
  *
- * Shapes: values [n_used][n_docs] of a chunk, scores [n_docs] in double.
- *
  * Decomposition: a block has a tile of documents. A thread has a document and every n-th tree of a
  * batch, n being the threads per document. The first tile_docs threads then add the leaf values of
  * one document each, in tree order, while the others fetch the next batch. look_up_kernel has a

@@ -12,7 +12,7 @@
 #include "tree/category_split.h"
 #include "tree/numbers.h"
 
-/* Threads of a block: a power of two, at least the codes of its feature. */
+/* Threads of a block: a power of four, at least the codes of its feature. */
 enum { CATEGORY_FEW_THREADS = 256, CATEGORY_THREADS = RW_MAX_CATEGORY_CODES };
 
 /* Data of a block that exists once, rather than once per thread. */
@@ -40,14 +40,11 @@ struct category_block {
 RW_HD struct category_block category_block_of(unsigned char *shared, uint32_t n_threads)
 {
     struct category_block b;
-    int last = 0; /* the sums that are written last */
-    for (uint32_t step = 1; step < n_threads; step *= 2)
-        last = !last;
     b.n_threads = n_threads;
     b.alone = (struct category_alone *)(void *)shared;
     b.cell = b.sum[1] = (struct rw_cell *)(void *)(b.alone + 1);
     b.sum[0] = b.cell + n_threads;
-    b.found = (struct rw_category_found *)(void *)b.sum[!last];
+    b.found = (struct rw_category_found *)(void *)b.cell; /* since the last sums are sum[0] */
     b.key = (double *)(void *)(b.sum[0] + n_threads);
     b.place = (uint16_t *)(void *)(b.key + n_threads);
     return b;

@@ -1,7 +1,5 @@
 /* Finds the split that all nodes of a level share (best_splits in tree/engine.h).
  *
- * Shapes: cells as in cu_split.cu; the best split of each feature; the result.
- *
  * Decomposition: in level_kernel, a block per feature of a group; a thread keeps the gains of the
  * candidates of BINS neighbouring bins. The block visits the nodes in the order of slots, so every
  * sum of gains has the order of the reference engine. pick_kernel has one block. In left_kernel and
