@@ -241,7 +241,6 @@ extern "C" int rw_cuda_code(const struct rw_cuda_code_job *job, const struct rw_
 {
     cudaStream_t const on = (cudaStream_t)stream;
     const uint64_t n_words = ((uint64_t)m->n_docs * (unsigned)m->bits + 31) / 32;
-    const uint64_t count_blocks = (m->n_docs + (uint64_t)COUNTED_DOCS - 1) / COUNTED_DOCS;
     fill_rest(&job->from, job->special.absent, job->n_docs, job->d_code, on);
     if (job->from.n > 0)
         code_kernel<<<blocks_of(job->from.n), THREADS, 0, on>>>(*job);
@@ -258,8 +257,7 @@ extern "C" int rw_cuda_code(const struct rw_cuda_code_job *job, const struct rw_
             job->d_code, m->n_docs, (uint32_t)m->bits,
             (uint32_t *)m->d_column + f * m->column_words);
     if (d_count && m->n_docs > 0)
-        code_count_kernel<<<(unsigned)(count_blocks < BLOCKS_MOST ? count_blocks : BLOCKS_MOST),
-                            THREADS, 0, on>>>(job->d_code, m->n_docs, m->n_bins,
-                                              (unsigned long long *)d_count);
+        code_count_kernel<<<blocks_up_to(BLOCKS_MOST, m->n_docs, COUNTED_DOCS), THREADS, 0, on>>>(
+            job->d_code, m->n_docs, m->n_bins, (unsigned long long *)d_count);
     return cudaGetLastError();
 }

@@ -44,8 +44,7 @@ static int upload_documents(struct rw_cuda_metrics *metrics, const struct rw_met
     return RW_DEVICE_TABLE(tables, args->d_discount, judgments->discount, judgments->longest);
 }
 
-/* Makes a table of query weights, unless an earlier metric has made it or all weights are 1. There
- * is one for means over queries, and one for means over documents. */
+/* Makes a table of query weights, unless an earlier metric has made it or all weights are 1. */
 static int upload_weights(struct rw_device_tables *tables, const struct rw_judgments *judgments,
                           const struct rw_metric_kind *kind, const int64_t **d_weight)
 {

@@ -26,7 +26,6 @@ struct rw_cuda_lambda_info {
     uint64_t gradient_bits, hessian_bits;
 };
 
-/* The inputs and outputs of a run. */
 struct rw_cuda_lambda_run {
     const double *d_scores; /* [n_docs] finite; not read for user gradients */
     /* [n_docs] not 0: the document is in the sample; equal for all documents of a query in a run of

@@ -51,20 +51,17 @@ static __global__ void __launch_bounds__(LOOK_UP_THREADS)
         predict_look_up(&look_up, slot, doc);
 }
 
-extern "C" int rw_cuda_predict_look_up(const struct rw_predict_look_up *look_up, void *stream)
-{
-    const uint32_t slots = look_up->n_used < MOST_GRID_Y ? look_up->n_used : MOST_GRID_Y;
-    return launch_grid(look_up_kernel, dim3(blocks_for(look_up->n_docs, LOOK_UP_THREADS), slots),
-                       LOOK_UP_THREADS, stream, *look_up);
-}
-
-extern "C" int rw_cuda_predict(const struct rw_predict_args *args, void *stream)
+extern "C" int rw_cuda_predict(const struct rw_predict_args *args,
+                               const struct rw_predict_look_up *look_up, void *stream)
 {
     const size_t bytes = rw_predict_shared_bytes(args);
     const unsigned blocks = blocks_for(args->n_docs, args->tile_docs);
     auto *const kernel = args->values_in_shared ? predict_kernel<true> : predict_kernel<false>;
-    if (args->n_docs == 0)
-        return cudaSuccess;
+    if (look_up) {
+        const dim3 grid(blocks_for(look_up->n_docs, LOOK_UP_THREADS),
+                        look_up->n_used < MOST_GRID_Y ? look_up->n_used : MOST_GRID_Y);
+        TRY_CUDA(launch_grid(look_up_kernel, grid, LOOK_UP_THREADS, stream, *look_up));
+    }
     TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
     kernel<<<blocks, PREDICT_THREADS, bytes, (cudaStream_t)stream>>>(*args);
     return cudaGetLastError();

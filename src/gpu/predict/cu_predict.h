@@ -80,10 +80,10 @@ struct rw_predict_plan {
 int rw_predict_plan_init(struct rw_ctx *ctx, struct rw_predict_plan *plan,
                          const struct rw_flat *flat, size_t shared_bytes, int threads);
 
-/* Enqueue the scoring of a chunk (rw_cuda_predict), and the conversion that must come before it if
- * slots have sets (rw_cuda_predict_look_up). Return a cudaError_t. `stream` is a cudaStream_t. */
-int rw_cuda_predict(const struct rw_predict_args *args, void *stream);
-int rw_cuda_predict_look_up(const struct rw_predict_look_up *look_up, void *stream);
+/* Enqueues the scoring of a chunk, 1 document or more, on a cudaStream_t, after the conversion to
+ * values by slot if slots have sets; otherwise look_up is NULL. Returns a cudaError_t. */
+int rw_cuda_predict(const struct rw_predict_args *args, const struct rw_predict_look_up *look_up,
+                    void *stream);
 
 #ifdef __cplusplus
 }

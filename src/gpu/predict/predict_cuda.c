@@ -74,9 +74,8 @@ static int score_chunk(void *user, const struct rw_transfer_chunk *sent)
         look_up.d_from = sent->d_data;
         look_up.d_to = s->d_looked_up + (size_t)sent->place * s->chunk_docs * look_up.n_used;
         args.d_value = look_up.d_to;
-        RW_CU(s->base.ctx, rw_cuda_predict_look_up(&look_up, sent->stream));
     }
-    RW_CU(s->base.ctx, rw_cuda_predict(&args, sent->stream));
+    RW_CU(s->base.ctx, rw_cuda_predict(&args, s->d_looked_up ? &look_up : NULL, sent->stream));
     return RW_OK;
 }
 

@@ -13,7 +13,7 @@
 #include "gpu/split/search_end.cuh"
 
 static_assert(CATEGORY_FEW_THREADS % WARP == 0 && CATEGORY_THREADS % WARP == 0, "whole warps");
-static_assert((int)CATEGORY_THREADS <= 1024, "threads of a block");
+static_assert((int)CATEGORY_THREADS == 1024, "threads of a block, a power of four");
 static_assert(sizeof(struct rw_category_found) == sizeof(struct rw_cell), "one for the other");
 static_assert(CATEGORY_BYTES(CATEGORY_FEW_THREADS) <= 46 * 1024, "memory that needs no asking");
 static_assert(CATEGORY_BYTES(CATEGORY_THREADS) <= 62 * 1024, "what capability 7.5 has");
