@@ -101,7 +101,7 @@
 #define RW_TUNE_QUANTISE_HELD    8    /* blocks per multiprocessor for which registers leave room */
 #define RW_TUNE_SPLIT_WARPS      8
 /* ROUGH: from this number of nodes x features on, a search may be rough first, in two launches
- * (rw_cuda_is_rough). Trees of 255 leaves with newton took 3.45 | 3.42 | 3.46 | 3.52 ms at 0 | 1024
+ * (is_rough). Trees of 255 leaves with newton took 3.45 | 3.42 | 3.46 | 3.52 ms at 0 | 1024
  * | 4096 | never. Not measured: warps of a block in the two launches, and blocks as in HELD. */
 #define RW_TUNE_SPLIT_ROUGH        1024
 #define RW_TUNE_SPLIT_ROUGH_WARPS  4

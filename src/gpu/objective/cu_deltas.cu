@@ -124,7 +124,6 @@ RW_DEVICE bool compute_pair(const struct rw_objective_args &a, const struct rank
 
 /* ---- Pairs of the top documents ---- */
 
-/* Adds the pairs of the document at position `above` with the documents below it. */
 template <int KIND>
 RW_DEVICE void add_row(const struct rw_objective_args &a, struct ranked &query, struct pairs &pairs,
                        uint32_t above)

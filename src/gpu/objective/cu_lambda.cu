@@ -77,7 +77,9 @@ RW_DEVICE struct rw_lambda_pair lambda_pair(const struct lambda_query &query,
 }
 
 enum { LAMBDA_DOC_BYTES = sizeof(struct lambda_item) + 16 + 8 };
-static_assert(RW_LAMBDA_BLOCK_DOCS * LAMBDA_DOC_BYTES + 2048 <= 65536, "any GPU has room for them");
+static_assert(WARPS * RW_LAMBDA_WARP_DOCS <= RW_LAMBDA_BLOCK_DOCS &&
+                  RW_LAMBDA_BLOCK_DOCS * LAMBDA_DOC_BYTES + 2048 <= 65536,
+              "any GPU has room for them");
 
 /* The threads that work on one query: a warp or the block. */
 template <bool BLOCK> struct lambda_group {
@@ -240,7 +242,6 @@ RW_DEVICE bool lambda_is_above(const struct lambda_query &query, const struct la
     return place >= query.n_top && place < run.hole;
 }
 
-/* Adds all pairs between the run's upper documents and the thread's partner. */
 template <bool BLOCK>
 RW_DEVICE void lambda_add_pairs(struct lambda_query &query, const struct lambda_run &run,
                                 uint32_t base)
@@ -514,12 +515,9 @@ __global__ void __launch_bounds__(THREADS, RW_TUNE_LAMBDA_BLOCKS)
 
 extern "C" int rw_cuda_lambda_prepare(void)
 {
-    const int most = RW_LAMBDA_BLOCK_DOCS > WARPS * RW_LAMBDA_WARP_DOCS
-                         ? RW_LAMBDA_BLOCK_DOCS
-                         : WARPS * RW_LAMBDA_WARP_DOCS;
     for (auto *kernel : {lambda_kernel<true>, lambda_kernel<false>})
         TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                      most * LAMBDA_DOC_BYTES));
+                                      RW_LAMBDA_BLOCK_DOCS * LAMBDA_DOC_BYTES));
     return cudaSuccess;
 }
 

@@ -20,7 +20,7 @@ struct loading {
     const struct rw_engine_rules *rules;
     const struct rw_dataset *dataset;
     const double *gains; /* [n_docs]; NULL without a device */
-    uint32_t n_docs, n_queries, longest;
+    uint32_t n_docs, n_queries;
     /* Owns the arrays below, which are filled if there is a device. They become those of `args`. */
     struct rw_arena *arena;
     double *discount, *ideal, *grade, *gain;
@@ -48,10 +48,10 @@ static int load_grades(struct loading *l, enum rw_delta_kind delta)
 }
 
 /* Changes discounts and ideal DCGs to what YetiRank needs. */
-static void weigh_neighbours(struct loading *l)
+static void weigh_neighbours(struct loading *l, uint32_t longest)
 {
     const struct rw_neighbours_rule *rule = &l->args->neighbours;
-    l->rules->objective->positions(l->rules->rule, l->discount, l->longest);
+    l->rules->objective->positions(l->rules->rule, l->discount, longest);
     for (uint32_t q = 0; q < l->n_queries; q++)
         l->ideal[q] = rw_neighbours_over(rule, l->grade + l->dataset->query_offset[q],
                                          docs_of(l, q), l->ideal[q]);
@@ -60,16 +60,17 @@ static void weigh_neighbours(struct loading *l)
 static int load_ideals(struct loading *l, uint32_t truncation)
 {
     struct rw_ctx *ctx = l->tables->ctx;
+    const uint32_t longest = rw_longest_query(l->dataset->query_offset, l->n_queries);
     if (l->tables->device) {
-        RW_TRY(RW_ARENA_NEW(ctx, l->arena, l->discount, l->longest));
+        RW_TRY(RW_ARENA_NEW(ctx, l->arena, l->discount, longest));
         RW_TRY(RW_ARENA_NEW(ctx, l->arena, l->ideal, l->n_queries));
-        rw_discounts(l->discount, l->longest);
+        rw_discounts(l->discount, longest);
         RW_TRY(rw_ideal_dcgs(ctx, l->gains, l->dataset->query_offset, l->n_queries, truncation,
                              l->discount, l->ideal));
         if (l->args->kind == RW_OBJECTIVE_NEIGHBOURS)
-            weigh_neighbours(l);
+            weigh_neighbours(l, longest);
     }
-    RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_discount, l->discount, l->longest));
+    RW_TRY(RW_DEVICE_TABLE(l->tables, l->args->d_discount, l->discount, longest));
     return RW_DEVICE_TABLE(l->tables, l->args->d_ideal, l->ideal, l->n_queries);
 }
 
@@ -342,9 +343,7 @@ int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
                               .dataset = dataset,
                               .gains = gains,
                               .n_docs = dataset->n_docs,
-                              .n_queries = dataset->n_queries,
-                              .longest =
-                                  rw_longest_query(dataset->query_offset, dataset->n_queries)};
+                              .n_queries = dataset->n_queries};
     RW_TRY(load(&loading, lambda->objective));
     *out = RW_TAKE(lambda);
     return RW_OK;

@@ -166,7 +166,6 @@ RW_HD void predict_find(const struct rw_predict_args *args, const struct predict
     }
 }
 
-/* Calls predict_find with the addresses of nodes, leaves and values. */
 RW_HD void predict_find_batch(const struct rw_predict_args *args, const struct predict_block *b,
                               const struct rw_predict_batch *batch, int values_in_shared,
                               uint32_t thread)
