@@ -1,11 +1,8 @@
 /* The small kernels of the engine. */
-#include <cuda_runtime.h>
 #include <string.h>
 
 #include "gpu/device/kernel.cuh"
-#include "gpu/device/tuning.h"
 #include "gpu/engine/cu_engine.h"
-#include "gpu/hist/hist.h"
 
 /* ---- small data, and answers ----
  *
@@ -183,8 +180,9 @@ extern "C" int rw_cuda_move(const struct rw_cuda_cells *cells, const struct rw_c
 
 /* ---- scores ----
  *
- * Add a finished tree's values to scores: values_kernel those of the leaves that rw_cuda_leaf_sums
- * recorded, for the documents that the tree was grown on; walk_kernel, for all others, by codes.
+ * Both add a finished tree's values to scores: values_kernel those of the leaves that
+ * rw_cuda_leaf_sums recorded, for the documents that the tree was grown on; walk_kernel, for all
+ * others, by codes.
  *
  * Shapes: scores [n_docs] in double. Decomposition: in values_kernel a thread has two documents, in
  * walk_kernel threads stride over documents. */

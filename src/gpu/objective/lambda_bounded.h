@@ -1,12 +1,12 @@
 /* Computes pairs as objective/lambda.h does, in fewer instructions and without a branch, for
  * queries whose numbers are bounded. The integers are identical.
  *
- * The conditions: sigma is in [2^-20, 1.25]. Gains are in [0, 2^31], and unequal
- * ones differ by at least 2^-40 (order_query in lambda_cuda.c). There are at most 2,048 documents.
- * Scores are within 2^20 and within 40 / sigma of one another (rw_bounded_scores). Then no
- * operation overflows or comes near the denormal numbers, exp needs no clamp, and a unit is 2^-40.
- * A pair's lambda and hessian are under 64 (delta, rho, s: objective/pair_tmpl.h), because delta <=
- * 1 / 0.01 (the ideal DCG is at least the largest gain) and rho / (0.01 + |s|) <= 50.
+ * The conditions: sigma is in [2^-20, 1.25]. Gains are in [0, 2^31], and unequal ones differ by at
+ * least 2^-40 (lambda_cuda.c). There are at most 2,048 documents. Scores are within 2^20 and within
+ * 40 / sigma of one another (rw_bounded_scores). Then no operation overflows or comes near the
+ * denormal numbers, exp needs no clamp, and a unit is 2^-40. A pair's lambda and hessian are under
+ * 64 (delta, rho, s: objective/pair_tmpl.h), because delta <= 1 / 0.01 (the ideal DCG is at least
+ * the largest gain) and rho / (0.01 + |s|) <= 50.
  *
  * Why the integers are identical:
  *

@@ -55,8 +55,8 @@ int rw_cuda_lambda_set_gradients(struct rw_cuda_lambda *lambda, const void *grad
  * of documents that the workers before this one have. An object has one run at a time. */
 int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const struct rw_cuda_lambda_run *run,
                         uint32_t tree, uint32_t first_doc, void *stream);
-/* If only some documents of a query are in the sample, after a run of an objective for whole
- * queries finds d_info again, and the integers of real numbers, over those with d_sampled not 0. */
+/* After a run for whole queries, finds d_info again, and the integers of real numbers, over the
+ * documents with d_sampled not 0: some of a query's. */
 int rw_cuda_lambdas_largest(const struct rw_cuda_lambda *lambda, void *stream);
 /* Fails if the last run's gradients are beyond the limits of rw_gradients_check. info: of that run.
  * All workers call it. */
@@ -151,8 +151,7 @@ int rw_cuda_neighbours(const struct rw_objective_args *args, void *stream);
 int rw_cuda_queries(const struct rw_objective_args *args, void *stream);
 int rw_cuda_deltas(const struct rw_objective_args *args, void *stream);
 /* Finds the largest magnitudes of real gradients, or does the whole run if is_fixed. Otherwise
- * rw_cuda_gradients_round must follow, which converts to fixed point, in units that depend on them.
- */
+ * rw_cuda_gradients_round must follow: it converts to fixed point, in units by these magnitudes. */
 int rw_cuda_gradients_find(const struct rw_objective_args *args, void *stream);
 int rw_cuda_gradients_round(const struct rw_objective_args *args, void *stream);
 /* Finds the largest magnitudes of sampled documents' final integers again. */

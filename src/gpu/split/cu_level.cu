@@ -39,13 +39,13 @@ RW_DEVICE struct rw_cell sum_before(const struct rw_cell &own, struct rw_cell *o
     return sum;
 }
 
-/* The cells of a feature: begin is the first one in a histogram. */
 struct row {
     uint32_t begin, n_bins;
     int has_missing;
 };
 
-/* Returns the cells of feature f. n_bins is 0 if the feature is not sampled or is categorical. */
+/* Finds the cells of feature f in a histogram. n_bins is 0 if the feature is not sampled or is
+ * categorical. */
 RW_DEVICE struct row row_of(const struct rw_cuda_cells &cells, uint32_t f)
 {
     const struct rw_cuda_feature feature = cells.d_feature[f];
