@@ -252,9 +252,10 @@ static int meet(struct run *r, uint32_t k)
     uint32_t met[WORKERS];
     r->n_met++;
     for (uint32_t w = 0; w < WORKERS; w++)
-        RW_CU(ctx,
-              (cudaError_t)rw_cuda_workers_arrive(r->d_open, WORKERS, w, r->n_met, device->stream));
-    RW_CU(ctx, (cudaError_t)rw_cuda_workers_await(r->d_open, WORKERS, k, r->n_met, device->stream));
+        RW_CU(ctx, (cudaError_t)rw_cuda_workers_meet(RW_CUDA_ARRIVE, r->d_open, WORKERS, w,
+                                                     r->n_met, device->stream));
+    RW_CU(ctx, (cudaError_t)rw_cuda_workers_meet(RW_CUDA_AWAIT, r->d_open, WORKERS, k, r->n_met,
+                                                 device->stream));
     for (uint32_t w = 0; w < WORKERS; w++) {
         RW_TRY(rw_transfer_read(device, met, r->open[w].d_met, sizeof(met)));
         for (uint32_t of = 0; of < WORKERS; of++) {
@@ -446,8 +447,9 @@ static int check_meeting(uint32_t n, uint32_t number)
     for (int i = 1; i <= TIMES; i++)
         RW_CU(ctx, cudaMemsetAsync(d_slow, i, BYTES, stream[n - 1]));
     for (uint32_t w = 0; w < n; w++)
-        RW_CU(ctx, (cudaError_t)rw_cuda_workers_arrive(d_open, n, w, number, stream[w]));
-    RW_CU(ctx, (cudaError_t)rw_cuda_workers_await(d_open, n, 0, number, stream[0]));
+        RW_CU(ctx,
+              (cudaError_t)rw_cuda_workers_meet(RW_CUDA_ARRIVE, d_open, n, w, number, stream[w]));
+    RW_CU(ctx, (cudaError_t)rw_cuda_workers_meet(RW_CUDA_AWAIT, d_open, n, 0, number, stream[0]));
     RW_CU(ctx,
           cudaMemcpyAsync(&byte, (char *)d_slow + BYTES - 1, 1, cudaMemcpyDeviceToHost, stream[0]));
     RW_CU(ctx, cudaStreamSynchronize(stream[0]));

@@ -221,14 +221,7 @@ cudaError_t cudaGetDeviceCount(int *n)
     return *n > 0 ? cudaSuccess : failed(cudaErrorNoDevice);
 }
 
-cudaError_t cudaDeviceCanAccessPeer(int *can, int, int)
-{
-    MAY_FAIL("cuda-find");
-    *can = 1; /* all memory is the process's */
-    return cudaSuccess;
-}
-
-cudaError_t cudaDeviceEnablePeerAccess(int, unsigned)
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) /* all memory is the process's */
 {
     MAY_FAIL("cuda-find");
     return cudaSuccess;

@@ -1,7 +1,8 @@
 /* The tuning constants that are the same on all GPUs; device_tuning.c has the others. `lanes` and
  * `collision` are histogram methods (gpu/hist/hist.h), `mart` and `newton` histograms without and
  * with hessians. Figures of several variants are separated by "|". Unless stated otherwise, the
- * measurements are from an H200 with mslr30k (3.77 M documents, 136 features). */
+ * measurements are from an H200 with mslr30k (3.77 M documents, 136 features). Trials of other
+ * values and of other designs: lab/docs/gpu_trials.md. */
 #pragma once
 
 /* ---- lanes ----
@@ -12,11 +13,8 @@
  *
  * Billions of updates (of a document and a cell) per second, with 128 features of 256 evenly
  * distributed bins: 2937 with 512 threads and 32 words in flight, 4065, the limit of the memory,
- * with 1024 threads and 8 words. Of a list of a quarter of the documents: 2331, or 2370 with the
- * list and lambdas staged a turn ahead, 3084 with words, too. Atomics alone reach 8138. With codes
- * of 16 bits and 16 words in flight, newton spills registers. Not worth it: two features per lane
- * and two blocks per multiprocessor (1789); rows staged by asynchronous copies (1 % faster, but 64
- * KB more shared memory). */
+ * with 1024 threads and 8 words; of a list of a quarter of the documents 3084. Atomics alone reach
+ * 8138. With codes of 16 bits and 16 words in flight, newton spills registers. */
 #define RW_TUNE_LANES_THREADS   1024
 #define RW_TUNE_LANES_UNROLL    8
 #define RW_TUNE_LANES_UNROLL_16 12
@@ -37,14 +35,11 @@
  * documents per multiprocessor, 60 | 77 with 5,200, 54 | 47 with 4,100.
  *
  * CARRIED: with hessians in halves, the blocks of the first row also carry narrow rows
- * (hist_lanes_plan.cuh), if these have at most this many pairs of code and bin per other row. A
- * tile of 8 features of 4 bits took up to 1.6 times as long in separate blocks. Carrying in calls
- * of few documents, too, took 5 us more. */
+ * (hist_lanes_plan.cuh), if these have at most this many pairs of code and bin per other row. */
 #define RW_TUNE_LANES_CARRIED     256
 #define RW_TUNE_LANES_HALVES_DOCS 3500
 /* In documents of a tile of 32 lanes. LEAST_DOCS: of a block, at least. BLOCK_DOCS: those that a
- * block adds in the time in which it clears and drains its cells; half or twice as many changed a
- * tree of 255 leaves by 1 %. */
+ * block adds in the time in which it clears and drains its cells. */
 #define RW_TUNE_LANES_LEAST_DOCS 512
 #define RW_TUNE_LANES_BLOCK_DOCS 1200
 
@@ -84,18 +79,13 @@
 #define RW_TUNE_HYBRID_LAUNCH_MS 0.02
 /* A method is chosen instead of `lanes` if it takes at most this share of the time of `lanes` at
  * the root. In small nodes, unlike at the root, it counts that `lanes` takes batches of nodes and
- * their siblings at once. At 1,024 bins `multi` takes 0.81 of the time of `lanes` at the root. On
- * 10,045 documents of 46 features `collision` is rightly chosen. */
+ * their siblings at once. */
 #define RW_TUNE_HYBRID_FAVOUR 0.7
 
 /* ---- engine ----
  *
  * QUANTISE: the kernels that quantise, sample and list documents. SPLIT: the search for splits.
- * SPLIT_WARPS: the warps of a block in a search of one launch. SCORES: adding a tree to scores.
- *
- * Searches of 48 nodes took 25 us with every gain in double, 22 with float first, and 19 with exact
- * gains only for a block's best. No difference in a partition: a scan with look-back in place of an
- * atomic. */
+ * SPLIT_WARPS: the warps of a block in a search of one launch. SCORES: adding a tree to scores. */
 #define RW_TUNE_QUANTISE_THREADS 256
 #define RW_TUNE_QUANTISE_BLOCKS  1056 /* most blocks of the kernels that draw and list samples */
 #define RW_TUNE_QUANTISE_HELD    8    /* blocks per multiprocessor for which registers leave room */
@@ -109,9 +99,7 @@
 #define RW_TUNE_SPLIT_EXACT_WARPS  8
 #define RW_TUNE_PARTITION_THREADS  256
 /* CHUNK: documents per block of a partition: 1024 | 2048 | 4096 took 3.46 | 3.42 | 3.48 ms for the
- * same trees. No difference: fetches of 32 bytes from the L2 cache, and rows evicted from it first.
- * HELD: blocks per multiprocessor for which registers leave room: with 4 | 6 | 8, trees of 30 M
- * documents took 15.4 | 14.8 | 15.0 ms. */
+ * same trees. HELD: as in QUANTISE_HELD. */
 #define RW_TUNE_PARTITION_CHUNK 2048
 #define RW_TUNE_PARTITION_HELD  6
 #define RW_TUNE_SCORES_THREADS  256
@@ -126,12 +114,8 @@
  * a sector of 32 bytes per document from a column, too. FADE: the value of a use one tree later.
  * WORTH: by how much a column's use must exceed that of the column it replaces, as a share of the
  * copy's cost in documents (is_worth_it in cuda_columns.c). SAVED: the share of a partition's
- * time that a column saves if it is made just before. A copy takes 0.074 ms, a partition of all
- * documents 0.088 ms, or 0.020 from a column. SHARE is limited by the memory of `bench train`.
- *
- * Times of a tree of 255 leaves in ms, mart | newton: 2.33 | 3.14 with SHARE .4, FADE .9 and WORTH
- * .3, 2.30 | 3.06 with SHARE .48; 2.18 | 2.95 with columns of all features and WORTH 0, and 244 MiB
- * more. Slower by 3 to 5 %: LARGE 8 or 128, and nodes under 1 / 32 of the documents on tiles. */
+ * time that a column saves if it is made just before. SHARE is limited by the memory of `bench
+ * train`. Slower by 3 to 5 %: LARGE 8 or 128, and nodes under 1 / 32 of the documents on tiles. */
 #define RW_TUNE_COLUMNS_THREADS 256
 #define RW_TUNE_COLUMNS_MOST    96
 #define RW_TUNE_COLUMNS_SHARE   0.48
@@ -228,10 +212,9 @@
 
 /* ---- predict ---- Not measured.
  *
- * THREADS: threads per block. BLOCKS: blocks per multiprocessor for which registers must leave
- * room. DOCS: documents per block if their values fit (64 documents of 136 features are 34 KiB).
- * TREES: largest number of trees of a batch. SHARE: the share of a block's shared memory that must
- * be left for trees. */
+ * THREADS: of a block. BLOCKS: as in HELD. DOCS: documents per block if their values fit (64
+ * documents of 136 features are 34 KiB). TREES: largest number of trees of a batch. SHARE: the share
+ * of a block's shared memory that must be left for trees. */
 #define RW_TUNE_PREDICT_THREADS 1024
 #define RW_TUNE_PREDICT_BLOCKS  2
 #define RW_TUNE_PREDICT_DOCS    64

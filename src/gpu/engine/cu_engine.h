@@ -310,13 +310,12 @@ struct rw_cuda_exchange {
 int rw_cuda_workers_pack(const struct rw_cuda_exchange *exchange, void *stream);
 int rw_cuda_workers_unpack(const struct rw_cuda_exchange *exchange, void *stream);
 int rw_cuda_workers_gather(const struct rw_cuda_exchange *exchange, void *stream);
-/* A meeting of peers: `arrive` tells all workers that this worker's work so far is complete,
- * `await` waits for the same of all workers. `await` takes a place on the GPU, so it must be
- * enqueued after `arrive` of all workers. number: one more than in the meeting before. */
-int rw_cuda_workers_arrive(const struct rw_cuda_open *d_open, uint32_t n_workers, uint32_t worker,
-                           uint32_t number, void *stream);
-int rw_cuda_workers_await(const struct rw_cuda_open *d_open, uint32_t n_workers, uint32_t worker,
-                          uint32_t number, void *stream);
+/* The steps of a meeting of peers: tells all workers that this worker's work so far is complete;
+ * waits for the same of all workers. A wait takes a place on the GPU, so it must be enqueued after
+ * the arrival of all workers. number: one more than in the meeting before. */
+enum rw_cuda_meet { RW_CUDA_ARRIVE, RW_CUDA_AWAIT };
+int rw_cuda_workers_meet(enum rw_cuda_meet step, const struct rw_cuda_open *d_open,
+                         uint32_t n_workers, uint32_t worker, uint32_t number, void *stream);
 
 /* ---- documents of nodes: cu_partition.cu ---- */
 

@@ -199,18 +199,12 @@ static __global__ void await_kernel(const struct rw_cuda_open *d_open, uint32_t 
     wait_for_launch_before();
 }
 
-extern "C" int rw_cuda_workers_arrive(const struct rw_cuda_open *d_open, uint32_t n_workers,
-                                      uint32_t worker, uint32_t number, void *stream)
+extern "C" int rw_cuda_workers_meet(enum rw_cuda_meet step, const struct rw_cuda_open *d_open,
+                                    uint32_t n_workers, uint32_t worker, uint32_t number,
+                                    void *stream)
 {
-    return launch_after(arrive_kernel, 1, WARP, 0, (cudaStream_t)stream, d_open, n_workers, worker,
-                        number);
-}
-
-extern "C" int rw_cuda_workers_await(const struct rw_cuda_open *d_open, uint32_t n_workers,
-                                     uint32_t worker, uint32_t number, void *stream)
-{
-    return launch_after(await_kernel, 1, WARP, 0, (cudaStream_t)stream, d_open, n_workers, worker,
-                        number);
+    return launch_after(step == RW_CUDA_ARRIVE ? arrive_kernel : await_kernel, 1, WARP, 0,
+                        (cudaStream_t)stream, d_open, n_workers, worker, number);
 }
 
 /* ---- sums on other GPUs, read in place ---- */

@@ -28,22 +28,20 @@ struct rw_cuda_peers {
 
 /* ---- the connection ---- */
 
-/* Sets *cannot to 1 if this worker's GPU cannot read the memory of all others; `enable`: lets it
- * read them. device: [n] the workers' GPUs. */
-static int check_access(struct rw_cuda_workers *workers, const int32_t *device, int n, int enable,
-                        uint64_t *cannot)
+/* Lets this worker's GPU read the memory of all others. Sets *cannot to 1 if it cannot. device: [n]
+ * the workers' GPUs. */
+static int enable_access(struct rw_cuda_workers *workers, const int32_t *device, int n,
+                         uint64_t *cannot)
 {
-    const int own = workers->device->number;
     for (int r = 0; r < n; r++) {
-        int can = 1;
-        if (device[r] == own)
-            continue;
-        const cudaError_t error = enable ? cudaDeviceEnablePeerAccess(device[r], 0)
-                                         : cudaDeviceCanAccessPeer(&can, own, device[r]);
-        if (error != cudaSuccess && error != cudaErrorPeerAccessAlreadyEnabled)
+        const cudaError_t error = device[r] == workers->device->number
+                                      ? cudaSuccess
+                                      : cudaDeviceEnablePeerAccess(device[r], 0);
+        if (error == cudaErrorPeerAccessUnsupported)
+            *cannot = 1;
+        else if (error != cudaSuccess && error != cudaErrorPeerAccessAlreadyEnabled)
             return rw_cu_fail(workers->device->ctx, error, "access to a peer's memory");
         (void)cudaGetLastError();
-        *cannot |= !can;
     }
     return RW_OK;
 }
@@ -66,12 +64,11 @@ static int connect_peers(struct rw_cuda_workers *workers)
     status = status < 0 ? status : RW_NEW(ctx, from, (size_t)n);
     RW_TRY(rw_comm_agree(ctx, status));
     RW_TRY(rw_comm_all_gather(ctx, &own, device, sizeof(own)));
-    RW_TRY(rw_comm_agree(ctx, check_access(workers, device, n, 0, &cannot)));
+    RW_TRY(rw_comm_agree(ctx, enable_access(workers, device, n, &cannot)));
     RW_TRY(rw_comm_max(ctx, &cannot, 1));
     if (cannot)
         return RW_OK;
-    status = check_access(workers, device, n, 1, &cannot);
-    if (status >= 0 && rw_worker(ctx) == 0)
+    if (rw_worker(ctx) == 0)
         status = rw_mem_new(ctx, (void **)&peers, 1,
                             sizeof(*peers) + (size_t)n * sizeof(peers->peer[0]));
     if (peers)
@@ -347,7 +344,8 @@ static int meet(struct rw_cuda_workers *workers)
     const uint32_t number = atomic_load(&own->n_met) + 1;
     if (!workers->exchange.d_open) /* once */
         RW_TRY(send_addresses(workers));
-    RW_CUDA_LAUNCH(workers, rw_cuda_workers_arrive, workers->exchange.d_open, n, worker, number);
+    RW_CUDA_LAUNCH(workers, rw_cuda_workers_meet, RW_CUDA_ARRIVE, workers->exchange.d_open, n,
+                   worker, number);
     atomic_store_explicit(&own->n_met, number, memory_order_release);
     for (uint32_t r = 0; r < n; r++) {
         uint32_t n_looks = 0;
@@ -355,7 +353,8 @@ static int meet(struct rw_cuda_workers *workers)
                          number) < 0)
             RW_TRY(pause_for(ctx, &n_looks));
     }
-    RW_CUDA_LAUNCH(workers, rw_cuda_workers_await, workers->exchange.d_open, n, worker, number);
+    RW_CUDA_LAUNCH(workers, rw_cuda_workers_meet, RW_CUDA_AWAIT, workers->exchange.d_open, n,
+                   worker, number);
     return RW_OK;
 }
 

@@ -157,18 +157,17 @@ static __device__ uint32_t add_up(struct flag_word *of_word)
     return __shfl_sync(ALL_LANES, up_to, WARP - 1);
 }
 
-/* The thread's items of a chunk: all ITEMS of a full chunk, else some. Instead of the rest, the
- * last item is loaded, since loads without conditions are started together. */
+/* The thread's items of a chunk of n: all ITEMS of a full chunk, else some. Instead of the rest,
+ * the last item is loaded, since loads without conditions are started together. */
 template <int FULL> struct own_items {
-    uint32_t n; /* items of the chunk */
-    __device__ uint32_t at(int r) const
-    {
-        const uint32_t i = r * THREADS + threadIdx.x;
-        return FULL || i < n ? i : n - 1;
-    }
-    __device__ int has(int r) const
+    uint32_t n;
+    RW_DEVICE int has(int r) const
     {
         return FULL || r * THREADS + threadIdx.x < n;
+    }
+    RW_DEVICE uint32_t at(int r) const
+    {
+        return has(r) ? r * THREADS + threadIdx.x : n - 1;
     }
 };
 
