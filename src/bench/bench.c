@@ -269,7 +269,7 @@ static int check_options(struct rw_bench *bench, const char *name)
 static int name_device(struct rw_bench *bench, char *name, size_t size)
 {
     const struct rw_bench_setting settings[] = {{"leaves", "7"}, {"rounds", "1"}};
-    struct rw_params *params;
+    struct rw_params *params = NULL;
     struct rw_plan plan;
     RW_TRY(rw_bench_params_new(bench, settings, 2, 1, &params));
     snprintf(name, size, "%s", params->device);
