@@ -91,6 +91,8 @@ Test(hist_hybrid, rows)
         cr_expect_str_eq(method->name, name);
         cr_expect_eq(rw_hist_method_named(NULL, name, &named), RW_OK, "%s", name);
         cr_expect_eq(named, method, "%s", name);
+        /* a baseline, which is used only if named, is not timed */
+        cr_expect_eq(method->is_baseline, method == &rw_hist_global_atomic, "%s", name);
         cr_expect_eq(rw_hist_method_at((int)i), method, "%s", name);
         cr_assert(method->run && method->scratch_bytes && method->sums, "%s", name);
         for (int bits = 4; bits <= 16; bits *= 2) {

@@ -325,7 +325,7 @@ struct rw_hist_choice {
 };
 
 /* Finds a method by name; NULL: *out is NULL. Fails with RW_ERR_ARGUMENT if there is no such
- * method. The message suggests the nearest name. */
+ * method. The message suggests the nearest name, or states that the laboratory has the method. */
 int rw_hist_method_named(struct rw_ctx *ctx, const char *name, const struct rw_hist_method **out);
 
 /* Chooses a method for calls like this one. The call is run, once or often, so its results are
