@@ -21,7 +21,7 @@ check() { # name command...
 program() {
     rankwood --version && rankwood synth --shape letor --queries 60 --seed 1 -o train.txt &&
         rankwood synth --shape letor --queries 30 --seed 2 -o valid.txt && cp valid.txt test.txt &&
-        rankwood train train.txt --valid valid.txt --rounds 5 --quiet -o model.txt &&
+        rankwood train train.txt --valid valid.txt --rounds 5 --early-stop 0 --quiet -o model.txt &&
         rankwood predict model.txt test.txt -o scores
 }
 library() {
