@@ -23,11 +23,11 @@ int rw_cuda_table(struct rw_cuda_memory *memory, void *out, const void *from, si
 
 int rw_cuda_new_cells(struct rw_cuda_memory *memory, struct rw_cuda_cells *cells, uint64_t n)
 {
-    struct rw_host *host = memory->host;
-    const size_t size = rw_hist_sum_bytes(cells->narrow), n_cells = n * cells->n_cells;
-    RW_TRY(RW_HOST_NEW_RAW(host, cells->d_count, n_cells));
-    RW_TRY(rw_host_new(host, &cells->d_lambda, n_cells, size, 1));
-    return host->base.rules.newton ? rw_host_new(host, &cells->d_hess, n_cells, size, 1) : RW_OK;
+    const uint64_t n_cells = n * cells->n_cells, bytes = n_cells * rw_hist_sum_bytes(cells->narrow);
+    RW_TRY(RW_CUDA_ZEROS(memory, cells->d_count, n_cells));
+    RW_TRY(rw_cuda_table(memory, &cells->d_lambda, NULL, bytes));
+    return memory->host->base.rules.newton ? rw_cuda_table(memory, &cells->d_hess, NULL, bytes)
+                                           : RW_OK;
 }
 
 int rw_cuda_pinned(struct rw_cuda_memory *memory, struct rw_arena *arena, void *out, size_t bytes)

@@ -55,7 +55,8 @@ int rw_cuda_table(struct rw_cuda_memory *memory, void *out, const void *from, si
 #define RW_CUDA_TABLE(memory, d, from, n) \
     rw_cuda_table((memory), &(d), (from), (n) * sizeof(*(from)))
 
-/* Allocates the counts and sums of n histograms, whose shape is set. */
+/* Allocates the counts and sums of n histograms, whose shape is set, as 0: histograms are moved
+ * whole, also those of features that no tree has sampled. */
 int rw_cuda_new_cells(struct rw_cuda_memory *memory, struct rw_cuda_cells *cells, uint64_t n);
 
 /* Allocates zeroed page-locked memory, which the arena frees. A dry run does not count it. */
