@@ -38,9 +38,11 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         RW_TRY(engines[i].open(ctx, number, &engine));
         engine->n_threads = ctx->n_threads;
         const struct rw_engine_ops *ops = engine->ops;
-        const int batch = ops->batch[rules->leaves >= RW_LARGE_TREE];
         if (engine->batch == 0)
-            engine->batch = batch > 1 ? batch : 1;
+            engine->batch = ops->batch > 1 ? ops->batch : 1;
+        /* Small trees do not use most of the nodes that a larger batch adds. */
+        if (engine->batch > 8 && (uint32_t)engine->batch > rules->leaves / 4)
+            engine->batch = rules->leaves > 32 ? (int)(rules->leaves / 4) : 8;
         engine->rules = *rules;
         if (rules->objective && rules->objective->device >= RW_OBJECTIVE_NEIGHBOURS &&
             !engine->ops->all_objectives)

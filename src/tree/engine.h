@@ -47,9 +47,6 @@ enum { RW_MAX_SETS = 64 };
 /* Slots for the nodes of the largest tree, and for nodes that batches expand but the tree does not
  * use. */
 enum { RW_MAX_SLOTS = 2 * RW_MAX_LEAVES - 1 + RW_MAX_LEAVES / 2 * 3 };
-/* From this many leaves on, a tree uses almost all nodes that a large batch expands. */
-enum { RW_LARGE_TREE = 128 };
-
 /* Settings that stay the same for a whole training. */
 struct rw_engine_rules {
     struct rw_cut_rule cut; /* `ignore` and `categories` are borrowed while the engine is open */
@@ -182,9 +179,9 @@ struct rw_plan_work;
 
 struct rw_engine_ops {
     const char *name;
-    /* The best number of nodes per request, for trees of under RW_LARGE_TREE leaves, and for
-     * others. 0: one, or the device's best number. */
-    int batch[2];
+    /* The best number of nodes per request, for large trees. 0: one, or the device's best number.
+     */
+    int batch;
     /* 1: the engine computes all gradients of enum rw_objective_device. 0: those from
      * RW_OBJECTIVE_NEIGHBOURS on are computed by the host; rw_engine_open then clears `objective`
      * of the engine's rules. */
@@ -299,7 +296,7 @@ struct rw_engine {
     struct rw_engine_cache *cache;
     /* The context's n_threads when the engine was opened; it sizes the scratch memory. */
     int n_threads;
-    int batch; /* best number of nodes per request, at least 1 */
+    int batch; /* best number of nodes per request, at least 1; fewer for small trees */
     struct rw_engine_rules rules;
     struct rw_engine_info info;
     const struct rw_cuts *cuts; /* of the training set, once loaded; owned by the engine */

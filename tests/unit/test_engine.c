@@ -60,15 +60,21 @@ ENGINE_TEST(devices)
     for (int i = 0; i < 4; i++) {
         open_engine(good[i][0], &rules);
         cr_assert(!good[i][1] || strcmp(engine->ops->name, good[i][1]) == 0);
-        cr_assert_eq(engine->batch, engine->ops->batch[0] ? engine->ops->batch[0] : 1);
     }
-    struct rw_engine_rules large = rules;
-    large.leaves = RW_LARGE_TREE;
-    open_engine("cpu", &large);
-    cr_assert_gt(engine->batch, engine->ops->batch[0]);
-    large.leaves--;
-    open_engine("cpu", &large);
-    cr_assert_eq(engine->batch, engine->ops->batch[0]);
+    /* A batch is at most a quarter of the leaves, if that is 8 or more. */
+    static const struct {
+        const char *device;
+        uint32_t leaves;
+        int batch;
+    } batches[] = {{"ref", 255, 1}, {"cpu", 2, 8},   {"cpu", 31, 8},
+                   {"cpu", 40, 10}, {"cpu", 96, 24}, {"cpu", 65536, 24}};
+    for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++) {
+        struct rw_engine_rules of_leaves = rules;
+        of_leaves.leaves = batches[i].leaves;
+        open_engine(batches[i].device, &of_leaves);
+        cr_assert_eq(engine->batch, batches[i].batch, "%s, %u leaves: %d", batches[i].device,
+                     batches[i].leaves, engine->batch);
+    }
     static const char *const bad[] = {"",        "gpu",        "cp",     "cpus",
                                       "cpu:0",   "cuda:",      "cuda:x", "cuda:-1",
                                       "cuda:1x", "cuda:99999", "sim:1"};

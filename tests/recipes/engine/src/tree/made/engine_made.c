@@ -7,6 +7,6 @@ int rw_engine_open_made(struct rw_ctx *ctx, int device, struct rw_engine **out)
     (void)device;
     ops = rw_ref_ops;
     ops.name = "made";
-    ops.batch[0] = ops.batch[1] = 4;
+    ops.batch = 4;
     return rw_host_open(ctx, &ops, rw_ref_prepare, sizeof(struct rw_ref), out);
 }
