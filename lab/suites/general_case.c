@@ -163,9 +163,8 @@ static int run_whole(void *user)
     return fetch_counts(g);
 }
 
-static int use_chunk(void *user, const struct rw_transfer_chunk *chunk)
+static int use_chunk(const struct rw_general *g, const struct rw_transfer_chunk *chunk)
 {
-    struct rw_general *g = user;
     struct rw_values_call call = g->call;
     call.d_value = chunk->d_data;
     call.n = chunk->bytes / rw_values_bytes(call.type);
@@ -184,9 +183,10 @@ static int run_piped(void *user)
     RW_TRY(rw_transfer_pipe_begin(g->pipe));
     for (size_t at = 0; at < g->value_bytes; at += g->chunk_bytes) {
         const size_t left = g->value_bytes - at;
+        struct rw_transfer_chunk chunk;
         RW_TRY(rw_transfer_pipe_send(g->pipe, (const char *)g->value + at,
-                                     left < g->chunk_bytes ? left : g->chunk_bytes, use_chunk, g,
-                                     NULL));
+                                     left < g->chunk_bytes ? left : g->chunk_bytes, &chunk));
+        RW_TRY(use_chunk(g, &chunk));
     }
     RW_TRY(rw_transfer_pipe_end(g->pipe));
     return fetch_counts(g);

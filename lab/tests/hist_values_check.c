@@ -298,9 +298,8 @@ struct piped {
     void *d_scratch[RW_TRANSFER_MOST_STREAMS];
 };
 
-static int use_chunk(void *user, const struct rw_transfer_chunk *chunk)
+static int use_chunk(struct piped *p, const struct rw_transfer_chunk *chunk)
 {
-    struct piped *p = user;
     p->call.d_value = chunk->d_data;
     p->call.n = chunk->bytes / rw_values_bytes(p->call.type);
     p->call.d_scratch = p->d_scratch[chunk->place];
@@ -316,14 +315,16 @@ static int send_chunks(struct piped *p, struct rw_transfer_pipe *pipe, const cha
 {
     for (size_t at = 0; at < bytes; at += chunk_bytes) {
         const size_t n = bytes - at < chunk_bytes ? bytes - at : chunk_bytes;
-        const void *chunk = from + at;
+        const void *sent = from + at;
+        struct rw_transfer_chunk chunk;
         void *room;
         if (!pinned) {
             RW_TRY(rw_transfer_pipe_room(pipe, &room));
-            rw_transfer_copy_host(p->c->run->ctx, room, chunk, n);
-            chunk = room;
+            rw_transfer_copy_host(p->c->run->ctx, room, sent, n);
+            sent = room;
         }
-        RW_TRY(rw_transfer_pipe_send(pipe, chunk, n, use_chunk, p, NULL));
+        RW_TRY(rw_transfer_pipe_send(pipe, sent, n, &chunk));
+        RW_TRY(use_chunk(p, &chunk));
     }
     return RW_OK;
 }

@@ -26,25 +26,21 @@ static size_t entries_bytes(const struct rw_entries *entries)
     return row_bytes(entries) + (size_t)entries->n * entries->bytes;
 }
 
-/* Sends one chunk: the documents of the entries if `row` is set, then the data. */
-static int send(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe, const struct rw_entries *entries,
-                rw_transfer_use_fn use, void *user, const void *note)
+/* Sends entries as one chunk: their documents if `row` is set, then the data. Changes their
+ * addresses to those on the device. */
+static int send(struct rw_ctx *ctx, struct rw_transfer_pipe *pipe, struct rw_entries *entries,
+                struct rw_transfer_chunk *chunk)
 {
+    const size_t at_data = row_bytes(entries);
     void *room;
     RW_TRY(rw_transfer_pipe_room(pipe, &room));
-    rw_transfer_copy_host(ctx, room, entries->row, row_bytes(entries));
-    rw_transfer_copy_host(ctx, (char *)room + row_bytes(entries), entries->data,
+    rw_transfer_copy_host(ctx, room, entries->row, at_data);
+    rw_transfer_copy_host(ctx, (char *)room + at_data, entries->data,
                           (size_t)entries->n * entries->bytes);
-    return rw_transfer_pipe_send(pipe, room, entries_bytes(entries), use, user, note);
-}
-
-static struct rw_entries arrived(const struct rw_transfer_chunk *chunk,
-                                 const struct rw_entries *entries)
-{
-    struct rw_entries there = *entries;
-    there.data = (const char *)chunk->d_data + row_bytes(entries);
-    there.row = entries->row ? chunk->d_data : NULL;
-    return there;
+    RW_TRY(rw_transfer_pipe_send(pipe, room, entries_bytes(entries), chunk));
+    entries->data = (const char *)chunk->d_data + at_data;
+    entries->row = entries->row ? chunk->d_data : NULL;
+    return RW_OK;
 }
 
 static struct rw_entries code_entries(const struct rw_bins *bins, uint32_t f)
@@ -80,13 +76,14 @@ struct cut_search {
     uint32_t n;                     /* number of columns in the batch */
 };
 
-static int find_chunk(void *user, const struct rw_transfer_chunk *chunk)
+static int find_column(struct cut_search *s, struct rw_transfer_pipe *pipe, uint32_t column)
 {
-    struct cut_search *s = user;
-    struct rw_cuda_cut_job *job = &s->job[chunk->place];
-    const struct rw_entries values = arrived(chunk, chunk->note);
-    job->d_out = s->d_out + s->n;
-    RW_CU(s->finder->ctx, rw_cuda_cut_find(job, &values, chunk->stream));
+    struct rw_entries values = entries_of(&s->finder->dataset->column[column]);
+    struct rw_transfer_chunk chunk;
+    RW_TRY(send(s->finder->ctx, pipe, &values, &chunk));
+    s->job[chunk.place].d_out = s->d_out + s->n;
+    s->column[s->n++] = column;
+    RW_CU(s->finder->ctx, rw_cuda_cut_find(&s->job[chunk.place], &values, chunk.stream));
     return RW_OK;
 }
 
@@ -153,7 +150,6 @@ static int find_on_device(void *user, struct rw_cut_finder *finder)
     RW_TRY(rw_transfer_pipe_new(s.device, most_bytes(dataset, NULL), SLOTS, &pipe));
     RW_TRY(rw_transfer_pipe_begin(pipe));
     for (uint32_t c = 0; c < dataset->n_columns; c++) {
-        const struct rw_entries entries = entries_of(&dataset->column[c]);
         if (rw_cuts_decided(&dataset->column[c], finder->rule, &finder->found[c]))
             continue;
         if (rw_cut_rule_categories(finder->rule, dataset->column[c].feature)) {
@@ -164,9 +160,8 @@ static int find_on_device(void *user, struct rw_cut_finder *finder)
                 return rw_fail(finder->ctx, status, "out of memory while finding bin boundaries");
             continue;
         }
-        s.column[s.n] = c;
-        RW_TRY(send(finder->ctx, pipe, &entries, find_chunk, &s, &entries));
-        if (++s.n == BATCH)
+        RW_TRY(find_column(&s, pipe, c));
+        if (s.n == BATCH)
             RW_TRY(finish_batch(&s, pipe));
     }
     return finish_batch(&s, pipe);
@@ -211,26 +206,6 @@ struct coder {
     uint16_t *d_code[SLOTS]; /* [n_docs] */
 };
 
-/* The job of a chunk, before it arrives: the entries are on the host. */
-struct coded {
-    struct rw_cuda_code_job job;
-    uint32_t f; /* index of the feature in the matrix */
-};
-
-static int code_chunk(void *user, const struct rw_transfer_chunk *chunk)
-{
-    const struct coder *c = user;
-    const struct coded *note = chunk->note;
-    struct rw_cuda_code_job job = note->job;
-    const uint64_t at = (uint64_t)note->f * c->coding->matrix.n_bins;
-    job.from = arrived(chunk, &note->job.from);
-    job.d_code = c->d_code[chunk->place];
-    RW_CU(c->device->ctx,
-          rw_cuda_code(&job, c->matrix, note->f, c->d_count ? (uint64_t *)c->d_count + at : NULL,
-                       chunk->stream));
-    return RW_OK;
-}
-
 static int coder_init(struct coder *c)
 {
     const struct rw_cuda_coding *coding = c->coding;
@@ -259,24 +234,30 @@ uint64_t rw_cuda_bins_bytes(const struct rw_cuda_coding *coding)
            (uint64_t)coding->matrix.n_features * coding->matrix.n_bins * sizeof(uint64_t);
 }
 
-static int send_feature(struct coder *c, struct rw_transfer_pipe *pipe, uint32_t f)
+/* Makes the codes of feature f of the matrix. */
+static int code_feature(const struct coder *c, struct rw_transfer_pipe *pipe, uint32_t f)
 {
     const struct rw_cuda_coding *coding = c->coding;
     const struct rw_cuts *cuts = coding->cuts;
     const uint32_t feature = coding->feature[f];
-    struct coded note = {.f = f};
-    struct rw_cuda_code_job *job = &note.job;
-    job->n_docs = c->matrix->n_docs;
-    job->d_cut = c->d_cut + cuts->offset[feature];
+    const uint64_t at = (uint64_t)f * coding->matrix.n_bins;
+    struct rw_cuda_code_job job = {.n_docs = c->matrix->n_docs,
+                                   .d_cut = c->d_cut + cuts->offset[feature]};
+    struct rw_transfer_chunk chunk;
     if (coding->codes) {
-        job->from = code_entries(coding->codes, coding->code_of[feature]);
-        job->special.absent = coding->codes->codes[coding->code_of[feature]].rest;
+        job.from = code_entries(coding->codes, coding->code_of[feature]);
+        job.special.absent = coding->codes->codes[coding->code_of[feature]].rest;
     } else {
-        job->from = entries_of(rw_dataset_column(coding->dataset, cuts->feature[feature]));
-        job->special = rw_cuts_special(cuts, feature, coding->absent_missing);
-        job->n_cuts = rw_cuts_n_bins(cuts, feature);
+        job.from = entries_of(rw_dataset_column(coding->dataset, cuts->feature[feature]));
+        job.special = rw_cuts_special(cuts, feature, coding->absent_missing);
+        job.n_cuts = rw_cuts_n_bins(cuts, feature);
     }
-    return send(c->device->ctx, pipe, &job->from, code_chunk, c, &note);
+    RW_TRY(send(c->device->ctx, pipe, &job.from, &chunk));
+    job.d_code = c->d_code[chunk.place];
+    RW_CU(c->device->ctx,
+          rw_cuda_code(&job, c->matrix, f, c->d_count ? (uint64_t *)c->d_count + at : NULL,
+                       chunk.stream));
+    return RW_OK;
 }
 
 static void coder_release(struct coder *c)
@@ -301,7 +282,7 @@ int rw_cuda_bins_make(const struct rw_device *device, const struct rw_cuda_codin
     RW_TRY(rw_transfer_pipe_new(device, most_bytes(coding->dataset, coding->codes), SLOTS, &pipe));
     RW_TRY(rw_transfer_pipe_begin(pipe));
     for (uint32_t f = 0; f < spec->n_features; f++)
-        RW_TRY(send_feature(&c, pipe, f));
+        RW_TRY(code_feature(&c, pipe, f));
     RW_TRY(rw_transfer_pipe_end(pipe));
     if (counts)
         RW_TRY(rw_transfer_read(device, counts, c.d_count, count_bytes));

@@ -568,14 +568,10 @@ int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk)
 }
 
 int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_t bytes,
-                          rw_transfer_use_fn use, void *user, const void *note)
+                          struct rw_transfer_chunk *out)
 {
     struct slot *slot = &pipe->slot[pipe->next];
-    const struct rw_transfer_chunk chunk = {.d_data = slot->d_chunk,
-                                            .bytes = bytes,
-                                            .place = pipe->next,
-                                            .stream = slot->stream,
-                                            .note = note};
+    *out = (struct rw_transfer_chunk){slot->d_chunk, bytes, pipe->next, slot->stream};
     if (bytes > pipe->chunk_bytes)
         return rw_fail(pipe->device->ctx, RW_ERR_ARGUMENT,
                        "a chunk of %zu bytes; expected at most %zu", bytes, pipe->chunk_bytes);
@@ -584,7 +580,7 @@ int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_
               cudaMemcpyAsync(slot->d_chunk, from, bytes, cudaMemcpyHostToDevice, slot->stream));
     RW_CU(pipe->device->ctx, cudaEventRecord(slot->copied, slot->stream));
     pipe->next = (pipe->next + 1) % pipe->n_slots;
-    return use(user, &chunk);
+    return RW_OK;
 }
 
 enum { PIECE = 1 << 20 }; /* bytes that one thread copies at a time */

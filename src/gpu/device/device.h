@@ -186,12 +186,9 @@ enum { RW_TRANSFER_MOST_STREAMS = 8 };
 struct rw_transfer_chunk {
     const void *d_data; /* aligned to 256 bytes; valid until this stream's next chunk */
     size_t bytes;
-    uint32_t place;   /* index of the pipe's stream, 0 to n_streams - 1; for separate scratch */
-    void *stream;     /* a cudaStream_t */
-    const void *note; /* argument of rw_transfer_pipe_send */
+    uint32_t place; /* index of the pipe's stream, 0 to n_streams - 1; for separate scratch */
+    void *stream;   /* a cudaStream_t, on which the caller enqueues the work on the chunk */
 };
-/* Enqueues the work on a chunk, on the chunk's stream. */
-typedef int (*rw_transfer_use_fn)(void *user, const struct rw_transfer_chunk *chunk);
 
 struct rw_transfer_pipe;
 
@@ -207,11 +204,10 @@ int rw_transfer_pipe_begin(struct rw_transfer_pipe *pipe);
 int rw_transfer_pipe_end(struct rw_transfer_pipe *pipe);
 /* Returns a pinned buffer of chunk_bytes for the next chunk, after its last copy is complete. */
 int rw_transfer_pipe_room(struct rw_transfer_pipe *pipe, void **chunk);
-/* Sends a chunk of at most chunk_bytes, and calls `use` to enqueue the work on it. from: the buffer
- * of rw_transfer_pipe_room, or page-locked memory that does not change until the pipe's work is
- * complete. */
+/* Sends a chunk of at most chunk_bytes. from: the buffer of rw_transfer_pipe_room, or page-locked
+ * memory that does not change until the pipe's work is complete. */
 int rw_transfer_pipe_send(struct rw_transfer_pipe *pipe, const void *from, size_t bytes,
-                          rw_transfer_use_fn use, void *user, const void *note);
+                          struct rw_transfer_chunk *out);
 
 /* ---- workers through NCCL ----
  *

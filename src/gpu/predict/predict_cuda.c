@@ -14,9 +14,8 @@ struct scorer_cuda {
     struct rw_device *device;
     struct rw_device_tables tables; /* owns the model's tables, and those of look_up */
     struct rw_predict_plan plan;    /* owned; its args point to the tables */
+    /* d_to: [RW_TUNE_PREDICT_STREAMS][n_used][chunk_docs]; NULL: no slot has a set */
     struct rw_predict_look_up look_up;
-    /* [RW_TUNE_PREDICT_STREAMS][n_used][chunk_docs] values by slot; NULL: no slot has a set */
-    float *d_looked_up;
     double *d_score;     /* [score_room] scores of all documents; owned */
     size_t score_room;   /* documents of d_score */
     uint32_t chunk_docs; /* largest number of documents of a chunk */
@@ -39,7 +38,7 @@ RW_SCOPED_BY(close_cuda)
 
 /* A chunk: documents [begin, begin + n). */
 struct chunk {
-    struct scorer_cuda *scorer;
+    const struct scorer_cuda *scorer;
     const struct rw_column *const *column; /* [n_used] columns of the data set, by slot */
     uint32_t begin, n;
     uint64_t n_pieces; /* pieces of PIECE_DOCS documents of each column */
@@ -61,28 +60,29 @@ static int fill_pieces(void *user, struct rw_share *share)
     return RW_OK;
 }
 
-static int score_chunk(void *user, const struct rw_transfer_chunk *sent)
+static int score_chunk(const struct chunk *chunk, const struct rw_transfer_chunk *sent)
 {
-    const struct chunk *chunk = user;
-    struct scorer_cuda *s = chunk->scorer;
+    const struct scorer_cuda *s = chunk->scorer;
     struct rw_predict_args args = s->plan.args;
     struct rw_predict_look_up look_up = s->look_up;
     args.d_value = sent->d_data;
     args.n_docs = look_up.n_docs = chunk->n;
     args.d_score = s->d_score + chunk->begin;
-    if (s->d_looked_up) {
+    if (look_up.d_to) {
         look_up.d_from = sent->d_data;
-        look_up.d_to = s->d_looked_up + (size_t)sent->place * s->chunk_docs * look_up.n_used;
+        look_up.d_to += (size_t)sent->place * s->chunk_docs * look_up.n_used;
         args.d_value = look_up.d_to;
     }
-    RW_CU(s->base.ctx, rw_cuda_predict(&args, s->d_looked_up ? &look_up : NULL, sent->stream));
+    RW_CU(s->base.ctx, rw_cuda_predict(&args, look_up.d_to ? &look_up : NULL, sent->stream));
     return RW_OK;
 }
 
-static int send_all(struct scorer_cuda *s, const struct rw_column *const *column, uint32_t n_docs)
+static int send_all(const struct scorer_cuda *s, const struct rw_column *const *column,
+                    uint32_t n_docs)
 {
     RW_TRY(rw_transfer_pipe_begin(s->pipe));
     for (uint32_t begin = 0, n; begin < n_docs; begin += n) {
+        struct rw_transfer_chunk sent;
         void *room;
         n = n_docs - begin < s->chunk_docs ? n_docs - begin : s->chunk_docs;
         RW_TRY(rw_transfer_pipe_room(s->pipe, &room));
@@ -91,7 +91,8 @@ static int send_all(struct scorer_cuda *s, const struct rw_column *const *column
         rw_parallel(s->base.ctx, s->base.ctx->n_threads, n_pieces * s->plan.n_columns, 0,
                     fill_pieces, &chunk);
         const size_t bytes = (size_t)n * s->plan.n_columns * sizeof(float);
-        RW_TRY(rw_transfer_pipe_send(s->pipe, room, bytes, score_chunk, &chunk, NULL));
+        RW_TRY(rw_transfer_pipe_send(s->pipe, room, bytes, &sent));
+        RW_TRY(score_chunk(&chunk, &sent));
     }
     return rw_transfer_pipe_end(s->pipe);
 }
@@ -156,7 +157,7 @@ static int load(struct scorer_cuda *s)
         RW_TRY(RW_DEVICE_TABLE(tables, look_up->d_slot, s->plan.slot, flat->n_used));
         RW_TRY(RW_DEVICE_TABLE(tables, look_up->d_set, flat->set_word,
                                (size_t)flat->n_sets * flat->set_words));
-        RW_TRY(RW_DEVICE_TABLE(tables, s->d_looked_up, NULL,
+        RW_TRY(RW_DEVICE_TABLE(tables, look_up->d_to, NULL,
                                (size_t)RW_TUNE_PREDICT_STREAMS * s->chunk_docs * flat->n_used));
     }
     const size_t sent_bytes = (s->plan.n_columns ? s->plan.n_columns : 1) * sizeof(float);
