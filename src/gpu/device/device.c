@@ -322,33 +322,23 @@ int rw_device_find(int number, struct rw_device_facts *out)
 }
 
 /* ---- how fast the device reads host memory ---- */
-enum { LINK_COPIES = 5, LINK_BYTES = 1 << 25 };
-
-struct link_run {
-    const struct rw_device *device;
-    void *from, *d_to;
-};
-
-static int copy(void *user)
-{
-    const struct link_run *run = user;
-    for (int i = 0; i < LINK_COPIES; i++)
-        RW_TRY(rw_transfer_write_pinned(run->device, run->d_to, run->from, LINK_BYTES));
-    return RW_OK;
-}
+enum { LINK_COPIES = 10, LINK_BYTES = 1 << 25 };
 
 int rw_device_link_rate(const struct rw_device *device, double *rate)
 {
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {NULL};
-    struct link_run run = {.device = device};
-    double ms = 0.0;
+    void *from, *d_to;
     *rate = 0.0;
-    RW_TRY(rw_transfer_pinned_in(device->ctx, &arena, &run.from, LINK_BYTES));
-    memset(run.from, 1, LINK_BYTES);
-    RW_TRY(rw_device_alloc_in(device->ctx, &arena, &run.d_to, LINK_BYTES));
-    for (int i = 0; i < 2; i++) /* the first is a warm-up */
-        RW_TRY(rw_device_time_once(device, copy, &run, &ms));
-    *rate = (double)LINK_COPIES * LINK_BYTES / (ms / 1e3);
+    RW_TRY(rw_transfer_pinned_in(device->ctx, &arena, &from, LINK_BYTES));
+    memset(from, 1, LINK_BYTES);
+    RW_TRY(rw_device_alloc_in(device->ctx, &arena, &d_to, LINK_BYTES));
+    for (int run = 0; run < 2; run++) { /* the first is a warm-up */
+        const double start = rw_clock_ms();
+        for (int i = 0; i < LINK_COPIES; i++)
+            RW_TRY(rw_transfer_write_pinned(device, d_to, from, LINK_BYTES));
+        RW_TRY(rw_transfer_wait(device));
+        *rate = (double)LINK_COPIES * LINK_BYTES / ((rw_clock_ms() - start) / 1e3);
+    }
     return RW_OK;
 }
 
@@ -385,7 +375,8 @@ int rw_transfer_read(const struct rw_device *device, void *to, const void *d_fro
     return rw_transfer_wait(device);
 }
 
-/* A wait that ends if rw_nccl_watch fails or, without NCCL, a worker has failed. begin_ms: of its first poll; 0: not polled yet. */
+/* A wait that ends if rw_nccl_watch fails or, without NCCL, a worker has failed. begin_ms: of its
+ * first poll; 0: not polled yet. */
 struct watch {
     const struct rw_device *device;
     double begin_ms, polled_ms;
