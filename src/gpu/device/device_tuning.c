@@ -38,12 +38,9 @@ static int fail_name(struct rw_ctx *ctx, const char *name)
 {
     char names[128] = "";
     for (int i = 0; i < N_ROWS; i++) {
+        const char *before = i + 1 < N_ROWS ? ", " : " or ";
         const size_t n = strlen(names);
-        snprintf(names + n, sizeof(names) - n, "%s%s",
-                 i == 0           ? ""
-                 : i + 1 < N_ROWS ? ", "
-                                  : " or ",
-                 rows[i].name);
+        snprintf(names + n, sizeof(names) - n, "%s%s", n > 0 ? before : "", rows[i].name);
     }
     return rw_fail(ctx, RW_ERR_ARGUMENT, "%s is '%s'; expected %s", RW_TUNING_VARIABLE, name,
                    names);

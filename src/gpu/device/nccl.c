@@ -82,10 +82,9 @@ static int has_library(void)
 int rw_nccl_find(char *text, size_t size)
 {
     Dl_info info;
-    void *symbol = NULL;
+    void *symbol;
     const int found = has_library();
-    if (found)
-        memcpy(&symbol, symbols[0].to, sizeof(symbol));
+    memcpy(&symbol, symbols[0].to, sizeof(symbol)); /* NULL without the library */
     const int known = symbol && dladdr(symbol, &info) && info.dli_fname;
     snprintf(text, size, "%s", !found ? nccl.why_not : known ? info.dli_fname : "libnccl.so.2");
     return found;
@@ -199,17 +198,8 @@ static void *begin(void *user)
     return NULL;
 }
 
-/* Waits for the thread, at most BEGIN_S seconds and while no worker has failed. Returns 1 if it is
- * done; otherwise it frees `b` when it ends. */
-static int await(struct rw_ctx *ctx, struct beginning *b)
-{
-    const double until = rw_clock_ms() + 1e3 * BEGIN_S;
-    while (atomic_load(&b->state) != DONE && rw_clock_ms() < until && !rw_comm_has_failed(ctx))
-        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    return atomic_exchange(&b->state, LEFT) == DONE;
-}
-
-/* Makes NCCL's communicator in a separate thread. *out may be set even after a failure. */
+/* Makes NCCL's communicator in a separate thread. *out may be set even after a failure. Waits for
+ * the thread at most BEGIN_S seconds, and while no worker has failed. */
 static int make(struct rw_ctx *ctx, const struct rw_device *device, const struct nccl_id *id,
                 void **out)
 {
@@ -223,7 +213,10 @@ static int make(struct rw_ctx *ctx, const struct rw_device *device, const struct
         return rw_fail_io(ctx, why, "a thread for NCCL: no memory for it, or too many");
     }
     pthread_detach(thread);
-    if (!await(ctx, b))
+    const double until = rw_clock_ms() + 1e3 * BEGIN_S;
+    while (atomic_load(&b->state) != DONE && rw_clock_ms() < until && !rw_comm_has_failed(ctx))
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    if (atomic_exchange(&b->state, LEFT) != DONE) /* the thread frees `b` when it ends */
         return rw_fail(ctx, RW_ERR_MACHINE, "NCCL did not begin: a worker failed, or it took %d s",
                        BEGIN_S);
     int status = RW_OK;

@@ -45,7 +45,6 @@ int rw_cuda_pinned_codes(struct rw_cuda_memory *memory, void *out, uint64_t byte
 {
     struct rw_ctx *ctx = memory->host->base.ctx;
     char lack[RW_LIMIT_TEXT];
-    void *p;
     if (rw_cuda_is_dry(memory)) {
         memory->host->memory.plan->far_bytes += bytes;
         return RW_OK;
@@ -54,7 +53,5 @@ int rw_cuda_pinned_codes(struct rw_cuda_memory *memory, void *out, uint64_t byte
         return rw_fail(ctx, RW_ERR_MEMORY,
                        "out of memory: codes that do not fit cuda:%d need host memory of %s",
                        memory->device->number, lack);
-    RW_TRY(rw_transfer_pinned_alloc(ctx, &p, bytes));
-    memcpy(out, &p, sizeof(p));
-    return RW_OK;
+    return rw_transfer_pinned_alloc(ctx, out, bytes);
 }

@@ -358,20 +358,6 @@ static int meet(struct rw_cuda_workers *workers)
     return RW_OK;
 }
 
-/* ---- histograms in place ---- */
-
-static int gather(struct rw_cuda_workers *workers)
-{
-    const struct rw_cuda_exchange *exchange = &workers->exchange;
-    const size_t cell_bytes = rw_hist_cell_bytes(exchange->newton, exchange->built[0].narrow);
-    RW_TRY(meet(workers));
-    RW_CUDA_LAUNCH(workers, rw_cuda_workers_gather, exchange);
-    workers->is_unread = 1;
-    workers->device->ctx->comm->bytes_sent +=
-        cell_bytes * exchange->n_nodes * exchange->n_cells * (exchange->n_workers - 1);
-    return RW_OK;
-}
-
 /* ---- splits ---- */
 
 static int await(struct rw_cuda_workers *workers, const struct rw_cuda_reply *reply, uint32_t i)
@@ -408,7 +394,7 @@ int rw_cuda_peers_best(struct rw_cuda_workers *workers, const int32_t *slots, ui
     return RW_OK;
 }
 
-/* ---- histograms by messages ---- */
+/* ---- sums of histograms ---- */
 
 int rw_cuda_workers_begin_sums(struct rw_cuda_workers *workers, uint32_t n, uint32_t to,
                                const uint32_t *parent)
@@ -456,7 +442,16 @@ static int send_messages(struct rw_cuda_workers *workers, const struct rw_siblin
 int rw_cuda_workers_end_sums(struct rw_cuda_workers *workers, const struct rw_sibling *siblings,
                              const uint32_t *all_n)
 {
+    const struct rw_cuda_exchange *exchange = &workers->exchange;
     if (siblings[0].parent < 0) /* the choice of methods may have (de)allocated memory */
         RW_TRY(rw_cuda_workers_ready(workers));
-    return workers->peers ? gather(workers) : send_messages(workers, siblings, all_n);
+    if (!workers->peers)
+        return send_messages(workers, siblings, all_n);
+    const size_t cell_bytes = rw_hist_cell_bytes(exchange->newton, exchange->built[0].narrow);
+    RW_TRY(meet(workers));
+    RW_CUDA_LAUNCH(workers, rw_cuda_workers_gather, exchange);
+    workers->is_unread = 1;
+    workers->device->ctx->comm->bytes_sent +=
+        cell_bytes * exchange->n_nodes * exchange->n_cells * (exchange->n_workers - 1);
+    return RW_OK;
 }

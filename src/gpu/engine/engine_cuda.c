@@ -257,7 +257,6 @@ static int cuda_measure(struct rw_engine *engine, int set, const struct rw_metri
     if (*metrics)
         engine->info.bytes -= rw_cuda_metrics_bytes(*metrics);
     rw_cuda_metrics_free(*metrics);
-    *metrics = NULL;
     RW_TRY(rw_cuda_metrics_new(engine->ctx, cuda->device, plan, metrics));
     engine->info.bytes += rw_cuda_metrics_bytes(*metrics);
     return RW_OK;

@@ -369,10 +369,9 @@ int rw_cuda_histograms(struct rw_engine *engine, const struct rw_sibling *siblin
 int rw_cuda_begin_root(struct rw_cuda *cuda, uint32_t n_features)
 {
     const struct rw_sibling root = {.parent = -1, .smaller = 0, .larger = -1};
-    int can = n_features > 0 && cuda->codes.is_settled && !cuda->nodes.sample.d_sampled &&
-              !rw_cuda_are_many(&cuda->workers) && !cuda->codes.place.is_far;
     cuda->root.is_begun = 0;
-    if (!can)
+    if (n_features == 0 || !cuda->codes.is_settled || cuda->nodes.sample.d_sampled ||
+        rw_cuda_are_many(&cuda->workers) || cuda->codes.place.is_far)
         return RW_OK;
     RW_TRY(rw_cuda_histograms(&cuda->host.base, &root, 1));
     cuda->root.is_begun = 1;

@@ -150,18 +150,7 @@ static int make_lists(struct rw_cuda *cuda, const struct rw_cuda_source *source)
 
 /* ---- a set ---- */
 
-/* Makes groups and tables of the training set, before its codes. */
-static int begin_training(struct rw_cuda *cuda, const struct rw_dataset *dataset)
-{
-    cuda->n_docs = dataset->n_docs;
-    cuda->all_docs = rw_cuda_are_many(&cuda->workers) ? cuda->host.base.all_docs : dataset->n_docs;
-    RW_TRY(rw_cuda_codes_begin(&cuda->codes, dataset->n_docs));
-    cuda->n_groups = cuda->codes.shared->n_groups;
-    RW_TRY(make_tables(cuda));
-    return send_rules(cuda);
-}
-
-/* Allocates all other memory of the training. */
+/* Allocates the memory of the training, after its tables and codes. */
 static int make_training(struct rw_cuda *cuda, const struct rw_cuda_source *source)
 {
     for (int g = 0; g < cuda->n_groups; g++) {
@@ -184,11 +173,18 @@ static int make_training(struct rw_cuda *cuda, const struct rw_cuda_source *sour
 /* Loads a set, or counts its memory in a dry run. The cuts exist already. */
 static int load_set(struct rw_cuda *cuda, int set, const struct rw_cuda_source *source)
 {
-    if (set == 0)
-        RW_TRY(begin_training(cuda, source->dataset));
+    const uint32_t n_docs = source->dataset->n_docs;
+    if (set == 0) {
+        cuda->n_docs = n_docs;
+        cuda->all_docs = rw_cuda_are_many(&cuda->workers) ? cuda->host.base.all_docs : n_docs;
+        RW_TRY(rw_cuda_codes_begin(&cuda->codes, n_docs));
+        cuda->n_groups = cuda->codes.shared->n_groups;
+        RW_TRY(make_tables(cuda));
+        RW_TRY(send_rules(cuda));
+    }
     RW_TRY(rw_cuda_codes_load(&cuda->codes, set, source));
     cuda->host.memory.part = "scores";
-    RW_TRY(RW_CUDA_ZEROS(&cuda->memory, cuda->set[set].d_score, source->dataset->n_docs));
+    RW_TRY(RW_CUDA_ZEROS(&cuda->memory, cuda->set[set].d_score, n_docs));
     return set == 0 ? make_training(cuda, source) : RW_OK;
 }
 

@@ -5,10 +5,8 @@
 #include "gpu/device/cu_check.h"
 #include "gpu/objective/lambda_bounded.h"
 
-struct objective;
 struct rw_cuda_lambda {
     struct rw_device_tables tables; /* without a device, only counts their bytes */
-    const struct objective *objective;
     /* The arguments of all runs. Their pointers belong to `tables`, except those of `run`. */
     struct rw_objective_args args;
     const char *gradients_by; /* the objective's name, for messages */
@@ -288,10 +286,11 @@ static const struct objective objectives[] = {
     [RW_OBJECTIVE_DELTAS] = {RANK | GRADIENTS, rw_cuda_deltas, load_deltas},
 };
 
-static int load(struct loading *l, const struct objective *objective)
+static int load(struct loading *l)
 {
     struct rw_device_tables *tables = l->tables;
     struct rw_objective_args *args = l->args;
+    const struct objective *objective = &objectives[args->kind];
     if (l->dataset->weight)
         RW_TRY(RW_DEVICE_TABLE(tables, args->d_doc_weight, l->dataset->weight, l->n_docs));
     if (objective->needs & RANK)
@@ -334,7 +333,6 @@ int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
     if (device)
         args->n_multiprocessors = device->n_multiprocessors;
     lambda->gradients_by = rules->gradients_by;
-    lambda->objective = &objectives[args->kind];
     RW_RELEASED(rw_arena_free) struct rw_arena arena = {NULL};
     struct loading loading = {.arena = &arena,
                               .tables = &lambda->tables,
@@ -344,7 +342,7 @@ int rw_cuda_lambda_new(struct rw_ctx *ctx, struct rw_device *device,
                               .gains = gains,
                               .n_docs = dataset->n_docs,
                               .n_queries = dataset->n_queries};
-    RW_TRY(load(&loading, lambda->objective));
+    RW_TRY(load(&loading));
     *out = RW_TAKE(lambda);
     return RW_OK;
 }
@@ -376,7 +374,7 @@ static int finish(const struct rw_cuda_lambda *lambda, void *stream)
 {
     const struct rw_objective_args *args = &lambda->args;
     const struct rw_device *device = lambda->tables.device;
-    const int is_real = args->d_gradient || !lambda->objective->launch;
+    const int is_real = args->d_gradient || !objectives[args->kind].launch;
     if (is_real)
         RW_CU(device->ctx, rw_cuda_gradients_find(args, stream));
     if (!is_real || args->is_fixed)
@@ -392,8 +390,8 @@ int rw_cuda_lambdas_run(struct rw_cuda_lambda *lambda, const struct rw_cuda_lamb
     lambda->args.run = *run;
     lambda->args.tree = tree;
     lambda->args.first_doc = first_doc;
-    if (lambda->objective->launch)
-        RW_CU(lambda->tables.ctx, lambda->objective->launch(&lambda->args, stream));
+    if (objectives[lambda->args.kind].launch)
+        RW_CU(lambda->tables.ctx, objectives[lambda->args.kind].launch(&lambda->args, stream));
     return finish(lambda, stream);
 }
 
