@@ -275,7 +275,7 @@ Test(trainings, start_reports_resolved_parameters, .init = setup, .fini = teardo
                              &(struct rw_training){.train = train, .init = first, .hooks = &hooks},
                              &second),
                  RW_OK);
-    cr_expect_str_eq(text, "4 0.1 auto 6 mart 0.5 3 cpu 8 ");
+    cr_expect_str_eq(text, "4 0.1 auto 6 mart 0.5 3 cpu 16 ");
     cr_expect_eq(second->n_trees, first->n_trees + 4);
     rw_model_free(first);
     rw_model_free(second);
