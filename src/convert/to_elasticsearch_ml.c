@@ -82,6 +82,13 @@ static int put_trees(const struct rw_ensemble *ensemble, struct rw_put *put)
     return put->status;
 }
 
+/* Called by jansson, which ignores the result for a member's key. */
+static int put_part(const char *text, size_t n, void *put)
+{
+    rw_put_bytes(put, text, n);
+    return 0;
+}
+
 static int write_ml(const struct rw_ensemble *ensemble, struct rw_put *put)
 {
     const char *id = ensemble->model_name ? ensemble->model_name : "rankwood";
@@ -89,11 +96,10 @@ static int write_ml(const struct rw_ensemble *ensemble, struct rw_put *put)
         return rw_put_refuse(put, "the model has no trees; Elasticsearch rejects such a model");
     RW_TRY(check_id(put, id));
     rw_put_format(put, "{\"model_id\":%1s,\n\"inference_config\":{\"learning_to_rank\":", id);
-    char *config = ensemble->config ? json_dumps(ensemble->config, JSON_COMPACT) : NULL;
-    if (ensemble->config && !config)
-        put->status = rw_fail(put->ctx, RW_ERR_MEMORY, "out of memory: the features of the model");
-    rw_put_text(put, config ? config : "{}");
-    free(config);
+    if (!ensemble->config)
+        rw_put_text(put, "{}");
+    else if (json_dump_callback(ensemble->config, put_part, put, JSON_COMPACT) != 0)
+        return rw_fail(put->ctx, RW_ERR_MEMORY, "out of memory: the features of the model");
     rw_put_text(put, "},\n\"definition\":{\"trained_model\":{\"ensemble\":{");
     put_inputs(ensemble, put);
     rw_put_text(put, ",\"aggregate_output\":{\"weighted_sum\":{}},\n\"trained_models\":[");

@@ -46,18 +46,20 @@ static json_t *hex(uint64_t number)
     return json_string(text);
 }
 
-/* Copies a document as text, with a line per member, and frees it. bad: 1 if it is incomplete. */
+/* Copies a document as text, with a line per member, and frees it. bad: 1 if it is incomplete.
+ * json_dumps would leave out a member's key, without an error, if it got no memory for it. */
 static int take_text(struct rw_ctx *ctx, json_t *document, int bad, char **out)
 {
-    char *text = bad ? NULL : json_dumps(document, JSON_INDENT(2));
+    RW_SCOPED(rw_free) char *text = NULL;
+    const size_t n = bad ? 0 : json_dumpb(document, NULL, 0, JSON_INDENT(2));
+    int status = rw_result_new(ctx, (void **)&text, n + 2);
+    if (status >= 0 && (n == 0 || json_dumpb(document, text, n, JSON_INDENT(2)) != n))
+        status = rw_fail(ctx, RW_ERR_MEMORY, "out of memory for the manifest");
     json_decref(document);
-    const size_t n = text ? strlen(text) : 0;
-    const int status = text ? rw_result_new(ctx, (void **)out, n + 2)
-                            : rw_fail(ctx, RW_ERR_MEMORY, "out of memory for the manifest");
-    if (status >= 0)
-        memcpy(*out, text, n), memcpy(*out + n, "\n", 2);
-    free(text);
-    return status;
+    RW_TRY(status);
+    memcpy(text + n, "\n", 2);
+    *out = RW_TAKE(text);
+    return RW_OK;
 }
 
 /* Adds the parameters that the caller set, or those of a model with the values in use. */
