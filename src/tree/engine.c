@@ -37,12 +37,13 @@ int rw_engine_open(struct rw_ctx *ctx, const char *device, const struct rw_engin
         struct rw_engine *engine;
         RW_TRY(engines[i].open(ctx, number, &engine));
         engine->n_threads = ctx->n_threads;
-        const struct rw_engine_ops *ops = engine->ops;
+        const int batch = engine->ops->batch;
         if (engine->batch == 0)
-            engine->batch = ops->batch > 1 ? ops->batch : 1;
-        /* Small trees do not use most of the nodes that a larger batch adds. */
-        if (engine->batch > 8 && (uint32_t)engine->batch > rules->leaves / 4)
-            engine->batch = rules->leaves > 32 ? (int)(rules->leaves / 4) : 8;
+            engine->batch = batch > 1 ? batch : 1;
+        /* A tree uses few of the nodes that a larger batch would add. */
+        const int most = rules->leaves > 32 ? (int)(rules->leaves / 4) : 8;
+        if (engine->batch > most)
+            engine->batch = most;
         engine->rules = *rules;
         if (rules->objective && rules->objective->device >= RW_OBJECTIVE_NEIGHBOURS &&
             !engine->ops->all_objectives)

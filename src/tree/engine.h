@@ -47,6 +47,7 @@ enum { RW_MAX_SETS = 64 };
 /* Slots for the nodes of the largest tree, and for nodes that batches expand but the tree does not
  * use. */
 enum { RW_MAX_SLOTS = 2 * RW_MAX_LEAVES - 1 + RW_MAX_LEAVES / 2 * 3 };
+
 /* Settings that stay the same for a whole training. */
 struct rw_engine_rules {
     struct rw_cut_rule cut; /* `ignore` and `categories` are borrowed while the engine is open */
@@ -179,8 +180,7 @@ struct rw_plan_work;
 
 struct rw_engine_ops {
     const char *name;
-    /* The best number of nodes per request, for large trees. 0: one, or the device's best number.
-     */
+    /* Best number of nodes per request, for large trees. 0: one, or the device's best number. */
     int batch;
     /* 1: the engine computes all gradients of enum rw_objective_device. 0: those from
      * RW_OBJECTIVE_NEIGHBOURS on are computed by the host; rw_engine_open then clears `objective`

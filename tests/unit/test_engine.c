@@ -66,8 +66,8 @@ ENGINE_TEST(devices)
         const char *device;
         uint32_t leaves;
         int batch;
-    } batches[] = {{"ref", 255, 1}, {"cpu", 2, 8},   {"cpu", 31, 8},
-                   {"cpu", 40, 10}, {"cpu", 96, 24}, {"cpu", 65536, 24}};
+    } batches[] = {{"ref", 255, 1}, {"sim", 255, 1}, {"auto", 31, 8}, {"cpu", 2, 8},
+                   {"cpu", 31, 8},  {"cpu", 40, 10}, {"cpu", 96, 24}, {"cpu", 65536, 24}};
     for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++) {
         struct rw_engine_rules of_leaves = rules;
         of_leaves.leaves = batches[i].leaves;
