@@ -23,7 +23,7 @@ CASES = [  # case, program, exit status and message of limit.py
 ]
 LIMITS = [1] * (len(CASES) - 1) + [0.4]  # the last is ended after 20 times as long
 failed = 0
-os.environ.pop("RANKWOOD_TEST_PATIENCE", None)
+os.environ.pop("RANKWOOD_TEST_PATIENCE", None)  # it would multiply the limits
 with tempfile.TemporaryDirectory() as folder:
     commands = [[sys.executable, "-c", program] for _, program, _, _ in CASES]
     (Path(folder) / "meson-info").mkdir()

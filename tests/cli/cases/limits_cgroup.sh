@@ -10,7 +10,7 @@ not_here() {
 }
 [ "$(id -u)" = 0 ] || not_here "only root makes control groups, and the tests are not root's"
 
-[ "${RANKWOOD_TEST_PATIENCE:-1}" = 1 ] || not_here "the limits are not for programs with sanitizers"
+[ "${RANKWOOD_TEST_PATIENCE:-1}" = 1 ] || not_here "a program with sanitizers needs more memory than the limits allow"
 
 # What follows is of limits that this makes, under none.
 "$RANKWOOD" doctor --json | grep -q '"cgroup_[bp][a-z]*": [0-9]' && not_here "groups are limited already"
